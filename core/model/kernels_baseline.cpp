@@ -1,0 +1,11 @@
+#include "core/model/kernels.h"
+
+namespace outlierd::model {
+
+#include "core/model/kernels_body.h"
+
+extern const Kernels kBaselineKernels;
+const Kernels kBaselineKernels = {"baseline",        multiply,    multiply_transposed,
+                               subtract_low_rank, masked_sums, solve_rows};
+
+}  // namespace outlierd::model
