@@ -447,14 +447,14 @@ double MeanField::expected_error(const Posterior& q, const WindowSlice& slice, i
   return std::max(rounding, slice.squares - 2.0 * cross + square);
 }
 
-double MeanField::expected_error(const Posterior& q, const WindowView& view) {
+double MeanField::summarized_error(const Posterior& q, const WindowView& view, int t) const {
+  return expected_error(q, *view.slices[t], t, grams_.data() + std::ptrdiff_t(t) * moment_stride_,
+                        loads_.data() + std::ptrdiff_t(t) * stride_);
+}
+
+double MeanField::summarized_error(const Posterior& q, const WindowView& view) const {
   double total = 0.0;
-  for (int t = 0; t < view.size(); ++t) {
-    double* gram = grams_.data() + std::ptrdiff_t(t) * moment_stride_;
-    double* load = loads_.data() + std::ptrdiff_t(t) * stride_;
-    summarize(q, *view.slices[t], gram, load);
-    total += view.weights[t] * expected_error(q, *view.slices[t], t, gram, load);
-  }
+  for (int t = 0; t < view.size(); ++t) total += view.weights[t] * summarized_error(q, view, t);
   return total;
 }
 

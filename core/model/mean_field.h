@@ -66,8 +66,9 @@ class MeanField {
   // E||D_t - L_t||^2 on O_t, from the summary and c_t. Never below rounding error.
   double expected_error(const Posterior& q, const WindowSlice& slice, int time_row,
                         const double* gram, const double* load) const;
-  // sum_t w_t E||D_t - L_t||^2, from fresh summaries.
-  double expected_error(const Posterior& q, const WindowView& view);
+  // sum_t w_t E||D_t - L_t||^2, from the summaries of the last update_time().
+  double summarized_error(const Posterior& q, const WindowView& view) const;
+  double summarized_error(const Posterior& q, const WindowView& view, int t) const;  // one slice
 
   // base - E[L_t] row by row, zero where the slice was not observed.
   void residual(const Posterior& q, const WindowSlice& slice, const double* c, const double* base,

@@ -1,0 +1,73 @@
+#pragma once
+// What a StreamingFactorizer holds. Internal to core/model: shared by streaming_factorizer.cpp (the
+// stream) and snapshot.cpp (bytes).
+
+#include "core/model/mean_field.h"
+#include "core/model/paper_fit.h"
+#include "core/model/streaming_factorizer.h"
+#include "core/model/window_fit.h"
+
+namespace outlierd::model {
+
+class StreamingFactorizer::State {
+ public:
+  State(SliceShape slice_shape, FactorizerOptions chosen);
+
+  const SliceResult& project(const Slice& slice);
+  Learned update(const Slice& slice);
+  const SliceResult& fitted();
+  double evidence_bound();
+
+  std::vector<std::byte> save() const;
+  // The reason if the bytes, already checked, do not describe such a state.
+  std::string load(std::span<const std::byte> body);
+  // Rebuilds what is derived from the saved state.
+  void resume();
+
+  const SliceShape shape;
+  const FactorizerOptions options;
+
+  // The state proper; save() writes exactly these.
+  bool warm = false;
+  int exponent = 0;                        // data are multiplied by 2^-exponent
+  std::int64_t learned = 0;                // slices
+  Window window;                           // D_t; in paper rules and before warm, Y_t
+  Posterior q;                             // time row k belongs to window[k]
+  std::vector<std::uint8_t> flagged_runs;  // slices in a row a cell was an outlier, padded layout
+
+  SliceResult projection;
+
+ private:
+  SliceStatus stage(const Slice& slice);
+  void view_window();
+  void view_with_staged();
+  SliceStatus fit_projection();
+  bool solve_time(const std::vector<Outlier>& outliers);
+  Learned learn();
+  bool learn_staged(int& sweeps);
+  Learned learn_cold();
+  bool fit_paper();
+  Learned learn_paper(const Slice& slice);
+  bool normalize_window();
+  void count_runs();
+  void maintain();
+  Learned report(SliceStatus status, int iterations) const;
+  void fill_result(SliceResult& result, const double* c, const double* moment,
+                   std::span<const Outlier> outliers);
+  void fill_unknown(SliceResult& result, SliceStatus status) const;
+  double unit() const;  // of the data, in model units: 2^exponent
+
+  ThreadTeam team_;
+  MeanField mean_field_;
+  WindowFit fit_;
+  std::unique_ptr<PaperFit> paper_;  // rules: paper
+  Posterior before_;                 // to go back to when a slice fails
+  WindowView view_;
+  AlignedDoubles low_rank_, squares_;  // of a result, padded layout
+  std::vector<Outlier> outliers_, other_outliers_;  // of the staged slice
+  AlignedDoubles gram_, load_, precision_, rhs_, c_, c_moment_;  // of the staged slice
+  std::vector<std::int64_t> running_;  // cells with a run
+  SliceResult fitted_;
+};
+
+}  // namespace outlierd::model

@@ -1,0 +1,92 @@
+#pragma once
+// One window of slices fitted to convergence or by a few sweeps: the order of the updates, and how
+// a fit begins. The order within a sweep is that of the paper:
+//
+//   A^1, A^2 .. A^N (M3), c_t (M4), lambda (M5), tau (M8), then the sparse part (M10 or M6-M7)
+//
+// Every function returns false, with q unspecified, when an update has no finite answer.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/model/components.h"
+#include "core/model/mean_field.h"
+#include "core/model/options.h"
+#include "core/model/sparse.h"
+
+namespace outlierd::model {
+
+// A cell over the threshold of M10. Its sparse part is zero where the level rule holds it to be
+// the new normal.
+struct Outlier {
+  std::int64_t cell;  // row * Layout::stride + column
+  double observed;    // the value before anything was taken out
+  SparseCell sparse;
+};
+
+// D = Y - S and back, exactly; the slice's squares follow.
+void take_out(const std::vector<Outlier>& outliers, WindowSlice& slice);
+void put_back(const std::vector<Outlier>& outliers, WindowSlice& slice);
+
+// Cells that have been outliers for `limit` slices in a row are a new level (padded layout).
+struct LevelRule {
+  const std::uint8_t* runs = nullptr;
+  int limit = 0;
+  bool holds(std::int64_t cell) const { return runs && runs[cell] >= limit; }
+};
+
+class WindowFit {
+ public:
+  WindowFit(const SliceShape& shape, const FactorizerOptions& options, MeanField& mean_field);
+
+  // M3, M4, M5 and M8 once. `outlier_variance` is the sum of Var[S] over the newest slice.
+  bool sweep(Posterior& q, const WindowView& view, double outlier_variance);
+  // |L - L before| / |L| of the newest slice, over the last sweep.
+  double change() const { return change_; }
+
+  // M8 from the summaries of the last M4.
+  void update_noise_precision(Posterior& q, const WindowView& view, double outlier_variance);
+
+  // The outliers of M10 of a slice that holds Y, given its c. Returns what its residuals cost
+  // (OutlierRule::loss).
+  double find_outliers(const Posterior& q, const WindowSlice& slice, const double* c,
+                       const LevelRule& levels, std::vector<Outlier>& outliers);
+
+  // A window fitted from nothing: components are seeded one by one from what is left over, then all
+  // are refined together; outliers of every slice are taken out of its values. False also when no
+  // component stands out of the noise.
+  bool cold_start(Posterior& q, const WindowView& view);
+
+  ResidualSeeder& seeder() { return seeder_; }
+  // Refreshes what the updates keep of the factors, after q was changed otherwise.
+  void refresh(const Posterior& q, const WindowView& view);
+  // Drops and merges components. True if any was, and then refresh() is due.
+  bool tidy(Posterior& q, int slices) const;
+  // Seeds a component from the residual if one is free and the residual stands out of the noise.
+  // True if so, and then refresh() is due.
+  bool seed(Posterior& q, const WindowView& view, int rounds);
+
+ private:
+  void remember(const Posterior& q, int newest);
+  double change_since(const Posterior& q, int newest) const;
+  void clip_spikes(const WindowView& view);
+  bool refine(Posterior& q, const WindowView& view, int sweeps, bool sparse);
+  void take_out_outliers(const Posterior& q, const WindowView& view);
+  double total_loss(const Posterior& q, const WindowView& view);
+  bool drop_needless(Posterior& q, const WindowView& view);
+  double robust_noise_precision(const Posterior& q, const WindowView& view);
+
+  SliceShape shape_;
+  const FactorizerOptions& options_;
+  MeanField& mean_field_;
+  OutlierRule rule_;
+  ResidualSeeder seeder_;
+  AlignedDoubles residual_;
+  std::vector<AlignedDoubles> previous_;  // means of each mode, then of the newest time row
+  double change_ = 0.0;
+  // Of a cold start: what was taken out of each slice, so that it can be put back.
+  std::vector<std::vector<Outlier>> taken_;
+};
+
+}  // namespace outlierd::model
