@@ -1,18 +1,19 @@
-// How WindowFit begins from nothing (docs/model.md, "Cold start").
+// How WindowFit begins from nothing (docs/model.md, "Cold start"). Runs once; allocates freely.
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <numeric>
 
 #include "core/model/window_fit.h"
 
 namespace outlierd::model {
-int debug=0;
-double kNeedless=2; int kDropSweeps=10;
 namespace {
 
 constexpr int kSeedRounds = 3;
-constexpr int kSweepsPerSeed = 5;
+constexpr int kSweepsPerSeed = 5;        // of all components, after one was seeded
+constexpr int kSweepsWithout = 10;       // for the others to take over from one left out
+constexpr double kNeedless = 2.0;        // gains below so many times what noise would give
+constexpr int kFewestForMedian = 5;      // observations of a cell
 constexpr double kSpikeSigmas = 8.0;     // from a cell's own median, to be kept out of the seeds
 constexpr double kNormalSigma = 1.4826;  // sigma of a normal, in median absolute deviations
 
@@ -22,69 +23,74 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-bool is_observed(const Layout& layout, const WindowSlice& slice, std::ptrdiff_t cell) {
-  const std::ptrdiff_t row = cell / layout.stride, column = cell % layout.stride;
-  return slice.row_bits[row * layout.row_words + column / kBitsInWord] >> (column % kBitsInWord) & 1;
-}
-
 }  // namespace
 
 // A spike is itself of rank one and would be seeded as a component: what is far from its own cell's
 // median over the window is held back until there is a model to judge it.
-void WindowFit::clip_spikes(const WindowView& view) {
+void WindowFit::hold_back_spikes(const WindowView& view) {
   const Layout& layout = mean_field_.layout();
-  std::vector<double> values, deviations;
+  std::vector<double> values, sorted;
   std::vector<int> where;
-  std::vector<double> medians, spreads;
   for (std::ptrdiff_t cell = 0; cell < std::ptrdiff_t(layout.padded_cells()); ++cell) {
+    if (cell % layout.stride >= layout.columns) continue;
     values.clear();
     where.clear();
     for (int t = 0; t < view.size(); ++t)
-      if (cell % layout.stride < layout.columns && is_observed(layout, *view.slices[t], cell)) {
+      if (layout.is_observed(*view.slices[t], cell)) {
         values.push_back(view.slices[t]->values[cell]);
         where.push_back(t);
       }
-    if (values.size() < 5) continue;
-    const std::vector<double> in_order = values;
-    const double middle = median(values);
-    deviations.clear();
-    for (double value : in_order) deviations.push_back(std::abs(value - middle));
-    const double sigma = kNormalSigma * median(deviations);
+    if (values.size() < kFewestForMedian) continue;
+    sorted = values;
+    const double middle = median(sorted);
+    for (std::size_t k = 0; k < values.size(); ++k) sorted[k] = std::abs(values[k] - middle);
+    const double sigma = kNormalSigma * median(sorted);
     if (!(sigma > 0.0)) continue;
-    for (std::size_t k = 0; k < in_order.size(); ++k)
-      if (std::abs(in_order[k] - middle) > kSpikeSigmas * sigma) {
-        taken_[where[k]].push_back({cell, in_order[k], {in_order[k] - middle, 0.0}});
-      }
+    for (std::size_t k = 0; k < values.size(); ++k)
+      if (std::abs(values[k] - middle) > kSpikeSigmas * sigma)
+        taken_[where[k]].push_back({cell, values[k], {values[k] - middle, 0.0}});
   }
   for (int t = 0; t < view.size(); ++t) take_out(taken_[t], *view.slices[t]);
 }
 
-void WindowFit::take_out_outliers(const Posterior& q, const WindowView& view) {
+void WindowFit::put_back_all(const WindowView& view) {
   for (int t = 0; t < view.size(); ++t) {
-    WindowSlice& slice = *view.slices[t];
-    put_back(taken_[t], slice);
-    find_outliers(q, slice, q.time.mean_of(t), {}, taken_[t]);
-    take_out(taken_[t], slice);
+    put_back(taken_[t], *view.slices[t]);
+    taken_[t].clear();
   }
-  mean_field_.project(q, view);
 }
 
-// 1 / (1.4826 median |residual|)^2 over the observed cells of the window, outliers put back.
+// M10 on every slice of the window. Returns what the residuals cost, weighted.
+double WindowFit::take_out_outliers(const Posterior& q, const WindowView& view) {
+  double loss = 0.0;
+  for (int t = 0; t < view.size(); ++t) {
+    WindowSlice& slice = *view.slices[t];
+    if (options_.sparse) {
+      put_back(taken_[t], slice);
+      loss += view.weights[t] * find_outliers(q, slice, q.time.mean_of(t), {}, taken_[t]);
+      take_out(taken_[t], slice);
+    } else {
+      mean_field_.residual(q, slice, q.time.mean_of(t), slice.values.data(), residual_.data());
+      loss += view.weights[t] * 0.5 * q.tau * sum_of_squares(residual_);
+    }
+  }
+  if (options_.sparse) mean_field_.project(q, view);
+  return loss;
+}
+
+// 1 / (1.4826 median |residual|)^2 over the observed cells of the window.
 double WindowFit::robust_noise_precision(const Posterior& q, const WindowView& view) {
   const Layout& layout = mean_field_.layout();
   std::vector<double> residuals;
   for (int t = 0; t < view.size(); ++t) {
-    WindowSlice& slice = *view.slices[t];
-    put_back(taken_[t], slice);
-    taken_[t].clear();
+    const WindowSlice& slice = *view.slices[t];
     mean_field_.residual(q, slice, q.time.mean_of(t), slice.values.data(), residual_.data());
-    for (std::ptrdiff_t row = 0; row < layout.rows; ++row)
-      for (std::ptrdiff_t column = 0; column < layout.columns; ++column)
-        if (slice.full || is_observed(layout, slice, row * layout.stride + column))
-          residuals.push_back(std::abs(residual_[row * layout.stride + column]));
+    for (std::ptrdiff_t cell = 0; cell < std::ptrdiff_t(layout.padded_cells()); ++cell)
+      if (cell % layout.stride < layout.columns && layout.is_observed(slice, cell))
+        residuals.push_back(std::abs(residual_[cell]));
   }
   const double sigma = kNormalSigma * median(residuals);
-  return 1.0 / (sigma * sigma);
+  return sigma > 0.0 ? 1.0 / (sigma * sigma) : q.tau;
 }
 
 bool WindowFit::refine(Posterior& q, const WindowView& view, int sweeps, bool sparse) {
@@ -99,82 +105,78 @@ bool WindowFit::refine(Posterior& q, const WindowView& view, int sweeps, bool sp
   return true;
 }
 
-double WindowFit::total_loss(const Posterior& q, const WindowView& view) {
-  double loss = 0.0;
-  for (int t = 0; t < view.size(); ++t) {
-    WindowSlice& slice = *view.slices[t];
-    put_back(taken_[t], slice);
-    loss += view.weights[t] * find_outliers(q, slice, q.time.mean_of(t), {}, taken_[t]);
-    take_out(taken_[t], slice);
-  }
-  return loss;
-}
-
-bool WindowFit::drop_needless(Posterior& q, const WindowView& view) {
-  const double noise = seeder_.noise_strength(view, 1.0);
-  for (int tried = 0; tried < q.rank && q.rank > 1;) {
-    std::vector<int> order(q.rank);
-    for (int r = 0; r < q.rank; ++r) order[r] = r;
-    std::sort(order.begin(), order.end(), [&](int r, int s) {
-      return q.strength(r, view.size()) < q.strength(s, view.size());
-    });
-    const Posterior with = q;
-    const double tau = q.tau;
-    const double loss = total_loss(q, view);
-    q.drop_component(order[tried]);
-    refresh(q, view);
-    if (!refine(q, view, kDropSweeps, options_.sparse)) return false;
-    if (tidy(q, view.size())) refresh(q, view);
-    q.tau = tau;
-    const double more = total_loss(q, view) - loss;
-    if (debug) printf("  drop try %d rank %d -> more %.1f vs %.1f\n", tried, with.rank, more, 0.5*noise*noise);
-    if (more < kNeedless * 0.5 * noise * noise) {
-      tried = 0;
-      refresh(q, view);
-      refine(q, view, 5, options_.sparse);
-    } else {
-      q = with;
-      refresh(q, view);
-      take_out_outliers(q, view);
-      ++tried;
-    }
-  }
-  return true;
-}
-
-bool WindowFit::cold_start(Posterior& q, const WindowView& view) {
-  taken_.assign(view.slices.size(), {});
-  double squares = 0.0, cells = 0.0;
-  if (options_.sparse) clip_spikes(view);
-  for (const WindowSlice* slice : view.slices) {
-    squares += slice->squares;
-    cells += double(slice->observed);
-  }
-  if (!(squares > 0.0)) return false;
-  while (q.rank > 0) q.drop_component(q.rank - 1);
-  q.tau = cells / squares;
-  refresh(q, view);
-
-  // Grow: the residual's leading direction, then all components together.
+// Components are added while what is left over stands out of the noise; each time all are refitted.
+bool WindowFit::grow(Posterior& q, const WindowView& view) {
   while (seed(q, view, kSeedRounds)) {
-    if (q.rank == 1) q.tau = 1e3 * cells / squares;
     refresh(q, view);
     mean_field_.update_component_precision(q, view.size(), mean_field_.component_count(view.size()));
     if (!refine(q, view, kSweepsPerSeed, false)) return false;
     if (tidy(q, view.size())) refresh(q, view);
   }
-  if (q.rank == 0) return false;
-  if (options_.sparse) {
+  return true;
+}
+
+// Leaves out one component after the other, the weakest first, and lets the rest take over: what
+// the window's fit loses by that must be more than a component fitted to noise would have gained.
+bool WindowFit::drop_needless_components(Posterior& q, const WindowView& view) {
+  for (int tried = 0; tried < q.rank && q.rank > 1;) {
+    const Posterior with = q;
+    const double loss = take_out_outliers(q, view);
+    std::vector<int> order(std::size_t(q.rank));
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int r, int s) {
+      return q.strength(r, view.size()) < q.strength(s, view.size());
+    });
+    q.drop_component(order[std::size_t(tried)]);
+    refresh(q, view);
+    if (!refine(q, view, kSweepsWithout, options_.sparse)) return false;
+    const double tau = q.tau;
+    q.tau = with.tau;  // one yardstick for both
+    const double lost = take_out_outliers(q, view) - loss;
+    q.tau = tau;
+    const double noise = seeder_.noise_strength(view, 1.0);
+    if (lost < kNeedless * 0.5 * noise * noise) {
+      tried = 0;
+    } else {
+      q = with;
+      refresh(q, view);
+      ++tried;
+    }
+    take_out_outliers(q, view);
+  }
+  return true;
+}
+
+bool WindowFit::cold_start(Posterior& q, const WindowView& view, std::vector<Outlier>& outliers) {
+  taken_.assign(view.slices.size(), {});
+  if (options_.sparse) hold_back_spikes(view);
+  double squares = 0.0, cells = 0.0;
+  for (const WindowSlice* slice : view.slices) {
+    squares += slice->squares;
+    cells += double(slice->observed);
+  }
+  while (q.rank > 0) q.drop_component(q.rank - 1);
+  q.tau = cells / squares;
+  refresh(q, view);
+  bool ok = squares > 0.0 && grow(q, view) && q.rank > 0;
+  if (ok && options_.sparse) {
+    put_back_all(view);
     q.tau = robust_noise_precision(q, view);
     take_out_outliers(q, view);
   }
-  if (!refine(q, view, options_.cold_sweeps, options_.sparse)) return false;
-  if (tidy(q, view.size())) {
+  ok = ok && refine(q, view, options_.cold_sweeps, options_.sparse);
+  if (ok && tidy(q, view.size())) {
     refresh(q, view);
-    if (!refine(q, view, options_.cold_sweeps, options_.sparse)) return false;
+    ok = refine(q, view, options_.cold_sweeps, options_.sparse);
   }
-  if(!drop_needless(q, view)) return false;
-  return true;
+  ok = ok && drop_needless_components(q, view);
+  if (ok) {
+    outliers = taken_.back();
+  } else {
+    put_back_all(view);
+  }
+  taken_.clear();
+  return ok;
 }
 
 }  // namespace outlierd::model

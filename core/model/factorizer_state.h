@@ -34,6 +34,7 @@ class StreamingFactorizer::State {
   Window window;                           // D_t; in paper rules and before warm, Y_t
   Posterior q;                             // time row k belongs to window[k]
   std::vector<std::uint8_t> flagged_runs;  // slices in a row a cell was an outlier, padded layout
+  std::vector<Outlier> newest_outliers;    // what was taken out of the newest slice
 
   SliceResult projection;
 

@@ -502,7 +502,8 @@ void MeanField::residual(const Posterior& q, const WindowSlice& slice, const dou
 
 void MeanField::low_rank_squares(const Posterior& q, const double* c_moment, double* out) {
   const FactorRows& a = q.modes[0];
-  const int packed = packed_size(q.rank), wide = padded(packed);
+  // Without a component one zero is summed, so that out is written all the same.
+  const int packed = packed_size(q.rank), wide = std::max(padded(packed), kColumnStep);
   const int row_parts = parts(a.rows, kRowBlock, double(layout_.columns) * packed);
   team_.run(row_parts, [&](int part) {
     const Range rows = range_of(part, row_parts, a.rows, kRowBlock);

@@ -69,9 +69,8 @@ void PaperFit::start(Posterior& q, const WindowView& view) {
   q.tau = 1.0;
   for (int i = 0; i < layout.rows; ++i)
     for (int j = 0; j < layout.columns; ++j) {
-      const bool seen = view.newest().row_bits[std::ptrdiff_t(i) * layout.row_words + j / kBitsInWord] >>
-                            (j % kBitsInWord) & 1;
       const std::ptrdiff_t cell = std::ptrdiff_t(i) * layout.stride + j;
+      const bool seen = layout.is_observed(view.newest(), cell);
       sparse_[cell] = {0.0, seen ? 1.0 : 0.0};
       gamma_[cell] = seen ? 1.0 : 0.0;
     }

@@ -85,6 +85,7 @@ StreamingFactorizer::State::State(SliceShape slice_shape, FactorizerOptions chos
   for (SliceResult* result : {&projection, &fitted_})
     for (auto* field : {&result->expected, &result->spread, &result->sparse, &result->sparse_spread})
       field->assign(cells, kUnknown);
+  newest_outliers.reserve(cells);
   outliers_.reserve(cells);
   other_outliers_.reserve(cells);
   running_.reserve(cells);
@@ -200,7 +201,6 @@ SliceStatus StreamingFactorizer::State::fit_projection() {
 
   for (int round = 1; round <= options.projection_rounds; ++round) {
     projection.iterations = round;
-    std::copy_n(c_.begin(), q.rank, rhs_.begin());  // c before, until solve_time() needs the room
     double before[kMaxRank];
     std::copy_n(c_.begin(), q.rank, before);
     if (!solve_time(outliers_)) return SliceStatus::kNumericalFailure;
@@ -242,6 +242,7 @@ Learned StreamingFactorizer::State::learn() {
     return report(SliceStatus::kNumericalFailure, sweeps);
   }
   count_runs();
+  newest_outliers.swap(outliers_);
   window.commit();
   ++learned;
   maintain();
@@ -289,10 +290,7 @@ void StreamingFactorizer::State::count_runs() {
                               [](const Outlier& a, const Outlier& b) { return a.cell < b.cell; });
   };
   std::erase_if(running_, [&](std::int64_t cell) {
-    const std::int64_t row = cell / layout.stride, column = cell % layout.stride;
-    const bool seen = staged.row_bits[row * layout.row_words + column / kBitsInWord] >>
-                          (column % kBitsInWord) & 1;
-    if (!seen || is_over(cell)) return false;
+    if (!layout.is_observed(staged, cell) || is_over(cell)) return false;
     flagged_runs[cell] = 0;
     return true;
   });
@@ -300,8 +298,7 @@ void StreamingFactorizer::State::count_runs() {
 
 void StreamingFactorizer::State::maintain() {
   view_window();
-  bool changed = fit_.tidy(q, window.size());
-  if (changed) fit_.refresh(q, view_);
+  if (fit_.tidy(q, window.size())) fit_.refresh(q, view_);
   if (learned % options.reseed_slices == 0 && fit_.seed(q, view_, 1)) fit_.refresh(q, view_);
 }
 
@@ -332,7 +329,7 @@ Learned StreamingFactorizer::State::learn_cold() {
     return report(SliceStatus::kWarmingUp, 0);
   view_window();
   if (!normalize_window()) return report(SliceStatus::kWarmingUp, 0);
-  warm = fit_.cold_start(q, view_) && is_sound(q);
+  warm = fit_.cold_start(q, view_, newest_outliers) && is_sound(q);
   if (warm) return report(SliceStatus::kConverged, options.cold_sweeps);
   // Stay cold, in the unit of the data; the next slice tries again.
   for (WindowSlice* slice : view_.slices) {
@@ -386,8 +383,16 @@ const SliceResult& StreamingFactorizer::State::fitted() {
   }
   const int newest = window.size() - 1;
   fitted_.status = SliceStatus::kConverged;
-  fill_result(fitted_, q.time.mean_of(newest), q.time.moment_of(newest), outliers_);
+  fill_result(fitted_, q.time.mean_of(newest), q.time.moment_of(newest),
+              newest_outliers);
   return fitted_;
+}
+
+void StreamingFactorizer::State::resume() {
+  for (std::size_t cell = 0; cell < flagged_runs.size(); ++cell)
+    if (flagged_runs[cell] > 0) running_.push_back(std::int64_t(cell));
+  view_window();
+  if (warm && options.rules == Rules::kOutlierd) fit_.refresh(q, view_);
 }
 
 double StreamingFactorizer::State::evidence_bound() {

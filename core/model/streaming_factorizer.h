@@ -85,9 +85,11 @@ class StreamingFactorizer {
   // The complete state: versioned, checksummed, little-endian bytes. A stream cut here and resumed
   // from them goes on bit for bit.
   std::vector<std::byte> save() const;
-  // The other way; the reason if the bytes are not such a state. `threads` is not part of it.
+  // The other way, for slices of this shape; the reason if the bytes are not such a state. Shape,
+  // rules, window and max_rank must be those of the saved one; the other options may differ.
   static tl::expected<StreamingFactorizer, std::string> restore(std::span<const std::byte> bytes,
-                                                                int threads = 1);
+                                                                SliceShape shape,
+                                                                FactorizerOptions options);
 
  private:
   class State;

@@ -15,7 +15,7 @@ ThreadTeam::~ThreadTeam() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadTeam::dispatch(int parts, Call call, void* context) {
+void ThreadTeam::dispatch(int parts, Call call, const void* context) {
   {
     const std::lock_guard lock(mutex_);
     call_ = call;
@@ -31,7 +31,7 @@ void ThreadTeam::dispatch(int parts, Call call, void* context) {
   done_.wait(lock, [this] { return busy_ == 0; });
 }
 
-void ThreadTeam::take_parts(Call call, void* context, int parts) {
+void ThreadTeam::take_parts(Call call, const void* context, int parts) {
   for (int part = next_++; part < parts; part = next_++) call(context, part);
 }
 
@@ -43,7 +43,7 @@ void ThreadTeam::work() {
     if (stop_) return;
     seen = round_;
     const Call call = call_;
-    void* const context = context_;
+    const void* const context = context_;
     const int parts = parts_;
     lock.unlock();
     take_parts(call, context, parts);

@@ -23,20 +23,21 @@ class ThreadTeam {
   int threads() const { return int(workers_.size()) + 1; }
 
   template <class F>
-  void run(int parts, F&& f) {
+  void run(int parts, const F& f) {
     if (parts <= 1 || workers_.empty()) {
       for (int part = 0; part < parts; ++part) f(part);
       return;
     }
-    dispatch(parts, [](void* context, int part) { (*static_cast<F*>(context))(part); }, &f);
+    dispatch(
+        parts, [](const void* context, int part) { (*static_cast<const F*>(context))(part); }, &f);
   }
 
  private:
-  using Call = void (*)(void* context, int part);
+  using Call = void (*)(const void* context, int part);
 
-  void dispatch(int parts, Call call, void* context);
+  void dispatch(int parts, Call call, const void* context);
   void work();
-  void take_parts(Call call, void* context, int parts);
+  void take_parts(Call call, const void* context, int parts);
 
   std::mutex mutex_;
   std::condition_variable wake_, done_;
@@ -44,7 +45,7 @@ class ThreadTeam {
   int busy_ = 0;             // workers that have not finished this round
   bool stop_ = false;
   Call call_ = nullptr;
-  void* context_ = nullptr;
+  const void* context_ = nullptr;
   int parts_ = 0;
   std::atomic<int> next_{0};
   std::vector<std::thread> workers_;

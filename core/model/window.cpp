@@ -1,6 +1,8 @@
 #include "core/model/window.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "core/model/packed.h"
@@ -58,6 +60,27 @@ void Window::load(const Slice& slice, double factor, WindowSlice& into) const {
   }
   into.full = into.observed == std::int64_t(layout_.rows) * layout_.columns;
   into.squares = sum_of_squares(into.values);
+}
+
+bool Window::derive(WindowSlice& slice) const {
+  std::fill(slice.column_bits.begin(), slice.column_bits.end(), 0);
+  slice.observed = 0;
+  for (const std::uint64_t word : slice.row_bits) slice.observed += std::popcount(word);
+  std::int64_t seen = 0;
+  for (std::ptrdiff_t i = 0; i < layout_.rows; ++i)
+    for (std::ptrdiff_t j = 0; j < layout_.columns; ++j) {
+      const std::ptrdiff_t cell = i * layout_.stride + j;
+      if (layout_.is_observed(slice, cell)) {
+        ++seen;
+        slice.column_bits[j * layout_.column_words + i / kBitsInWord] |= std::uint64_t{1}
+                                                                         << (i % kBitsInWord);
+      } else if (slice.values[cell] != 0.0) {
+        return false;
+      }
+    }
+  slice.full = slice.observed == std::int64_t(layout_.rows) * layout_.columns;
+  slice.squares = sum_of_squares(slice.values);
+  return seen == slice.observed && std::isfinite(slice.squares);
 }
 
 double sum_of_squares(const AlignedDoubles& values) {

@@ -35,6 +35,10 @@ struct Layout {
   Layout() = default;
   explicit Layout(const SliceShape& shape);
   std::size_t padded_cells() const { return std::size_t(rows) * stride; }
+  bool is_observed(const WindowSlice& slice, std::int64_t cell) const {
+    const std::int64_t row = cell / stride, column = cell % stride;
+    return slice.row_bits[row * row_words + column / 64] >> (column % 64) & 1;
+  }
 };
 
 class Window {
@@ -57,7 +61,9 @@ class Window {
 
   // Copies a slice into the layout, times `factor`: values, masks, counts, squares.
   void load(const Slice& slice, double factor, WindowSlice& into) const;
-  void clear() { size_ = 0; }
+  // The rest of a slice from its values and row bits. False if they contradict each other: a value
+  // where nothing was observed, a number that is not finite.
+  bool derive(WindowSlice& slice) const;
 
  private:
   Layout layout_;

@@ -54,9 +54,10 @@ class WindowFit {
                        const LevelRule& levels, std::vector<Outlier>& outliers);
 
   // A window fitted from nothing: components are seeded one by one from what is left over, then all
-  // are refined together; outliers of every slice are taken out of its values. False also when no
-  // component stands out of the noise.
-  bool cold_start(Posterior& q, const WindowView& view);
+  // are refined together, and those that are not needed are dropped. Outliers of every slice are
+  // taken out of its values; those of the newest are told. False also when no component stands out
+  // of the noise; the slices are then as they were.
+  bool cold_start(Posterior& q, const WindowView& view, std::vector<Outlier>& outliers);
 
   ResidualSeeder& seeder() { return seeder_; }
   // Refreshes what the updates keep of the factors, after q was changed otherwise.
@@ -70,12 +71,14 @@ class WindowFit {
  private:
   void remember(const Posterior& q, int newest);
   double change_since(const Posterior& q, int newest) const;
-  void clip_spikes(const WindowView& view);
-  bool refine(Posterior& q, const WindowView& view, int sweeps, bool sparse);
-  void take_out_outliers(const Posterior& q, const WindowView& view);
-  double total_loss(const Posterior& q, const WindowView& view);
-  bool drop_needless(Posterior& q, const WindowView& view);
+  // Parts of cold_start():
+  void hold_back_spikes(const WindowView& view);
+  void put_back_all(const WindowView& view);
+  double take_out_outliers(const Posterior& q, const WindowView& view);
   double robust_noise_precision(const Posterior& q, const WindowView& view);
+  bool refine(Posterior& q, const WindowView& view, int sweeps, bool sparse);
+  bool grow(Posterior& q, const WindowView& view);
+  bool drop_needless_components(Posterior& q, const WindowView& view);
 
   SliceShape shape_;
   const FactorizerOptions& options_;
