@@ -1,6 +1,6 @@
 #pragma once
-// Numbers to little-endian bytes and back, the same on every machine, with a checksum. The reader is
-// total: past the end it returns zeros and failed() says so.
+// Numbers to little-endian bytes and back, the same on every machine, with a checksum. The reader
+// is total: past the end it returns zeros and failed() says so.
 
 #include <array>
 #include <bit>

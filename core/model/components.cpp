@@ -7,9 +7,9 @@
 namespace outlierd::model {
 namespace {
 
-constexpr int kSketches = 8;             // columns of the random sketch, a multiple of 4
-constexpr int kPowerIterations = 12;     // of a matrix's leading direction
-constexpr double kSeedVariance = 1e-4;   // of a new component's rows, at unit scale
+constexpr int kSketches = 8;            // columns of the random sketch, a multiple of 4
+constexpr int kPowerIterations = 12;    // of a matrix's leading direction
+constexpr double kSeedVariance = 1e-4;  // of a new component's rows, at unit scale
 
 std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
   std::uint64_t z = (state += 0x9E3779B97F4A7C15ull);
@@ -69,7 +69,8 @@ bool merge_pair(Posterior& q, int slices, int r, int s, double cosine) {
   double least = 2.0, scale = 1.0;
   for (int f = 0; f < factors; ++f) {
     const bool is_time = f == factors - 1;
-    const Pair pair = compare(is_time ? q.time : q.modes[f], is_time ? slices : q.modes[f].rows, r, s);
+    const Pair pair =
+        compare(is_time ? q.time : q.modes[f], is_time ? slices : q.modes[f].rows, r, s);
     if (pair.norm_r == 0.0 || pair.norm_s == 0.0) return false;
     if (std::abs(pair.cosine) < least) {
       least = std::abs(pair.cosine);
@@ -79,7 +80,8 @@ bool merge_pair(Posterior& q, int slices, int r, int s, double cosine) {
   for (int f = 0; f < factors; ++f) {
     if (f == apart) continue;
     const bool is_time = f == factors - 1;
-    const Pair pair = compare(is_time ? q.time : q.modes[f], is_time ? slices : q.modes[f].rows, r, s);
+    const Pair pair =
+        compare(is_time ? q.time : q.modes[f], is_time ? slices : q.modes[f].rows, r, s);
     if (std::abs(pair.cosine) < cosine) return false;
     scale *= pair.norm_s / pair.norm_r * (pair.cosine < 0.0 ? -1.0 : 1.0);
   }
@@ -118,7 +120,6 @@ ResidualSeeder::ResidualSeeder(const SliceShape& shape, int window)
       kernels_(kernels()),
       signs_(std::size_t(kSketches) * layout_.stride),
       sketch_(std::size_t(window) * layout_.rows * kSketches),
-      residual_(layout_.padded_cells()),
       sum_(layout_.padded_cells()),
       right_(std::size_t(layout_.stride)),
       left_(std::size_t(layout_.rows)),
@@ -135,21 +136,18 @@ ResidualSeeder::ResidualSeeder(const SliceShape& shape, int window)
   for (int size : shape) direction_.emplace_back(std::size_t(size), 0.0);
 }
 
-void ResidualSeeder::residual_of(const Posterior& q, const WindowView& view, int t,
-                                 MeanField& mean_field) {
-  const WindowSlice& slice = *view.slices[t];
-  mean_field.residual(q, slice, q.time.mean_of(t), slice.values.data(), residual_.data());
-}
-
 // The leading eigenvector of the Gram matrix of the residual slices, each seen through the sketch.
 void ResidualSeeder::start_time(const Posterior& q, const WindowView& view, MeanField& mean_field) {
   const int slices = view.size();
   const std::ptrdiff_t size = std::ptrdiff_t(layout_.rows) * kSketches;
   for (int t = 0; t < slices; ++t) {
-    residual_of(q, view, t, mean_field);
     double* sketch = sketch_.data() + t * size;
-    kernels_.multiply(residual_.data(), layout_.stride, layout_.rows, layout_.stride, signs_.data(),
-                      layout_.stride, kSketches, sketch, kSketches);
+    mean_field.visit_residuals(
+        q, *view.slices[t], q.time.mean_of(t), [&](int block, const double* residuals) {
+          kernels_.multiply(residuals, layout_.stride, block_rows(block), layout_.stride,
+                            signs_.data(), layout_.stride, kSketches,
+                            sketch + std::ptrdiff_t(block) * kRowBlock * kSketches, kSketches);
+        });
     for (int s = 0; s <= t; ++s) {
       const double* other = sketch_.data() + s * size;
       const double dot = std::sqrt(view.weights[t] * view.weights[s]) *
@@ -178,13 +176,18 @@ void ResidualSeeder::sum_residuals(const Posterior& q, const WindowView& view,
                                    MeanField& mean_field) {
   std::fill(sum_.begin(), sum_.end(), 0.0);
   for (int t = 0; t < view.size(); ++t) {
-    residual_of(q, view, t, mean_field);
     const double factor = std::sqrt(view.weights[t]) * time_[t];
-    for (std::size_t cell = 0; cell < sum_.size(); ++cell) sum_[cell] += factor * residual_[cell];
+    mean_field.visit_residuals(
+        q, *view.slices[t], q.time.mean_of(t), [&](int block, const double* residuals) {
+          double* sum = sum_.data() + std::ptrdiff_t(block) * kRowBlock * layout_.stride;
+          const std::ptrdiff_t cells = std::ptrdiff_t(block_rows(block)) * layout_.stride;
+          for (std::ptrdiff_t cell = 0; cell < cells; ++cell) sum[cell] += factor * residuals[cell];
+        });
   }
 }
 
-// The leading rank-1 part of sum_: left_ (the first mode) times right_ (the others, multiplied out).
+// The leading rank-1 part of sum_: left_ (the first mode) times right_ (the others, multiplied
+// out).
 void ResidualSeeder::factor_sum(int iterations) {
   int heaviest = 0;
   double most = -1.0;
@@ -219,9 +222,10 @@ double ResidualSeeder::split_columns(int iterations) {
     return 1.0;
   }
   std::copy(right_.begin(), right_.end(), folded_.begin());
-  const int largest = int(std::max_element(folded_.begin(), folded_.begin() + layout_.columns,
-                                           [](double a, double b) { return std::abs(a) < std::abs(b); }) -
-                          folded_.begin());
+  const int largest =
+      int(std::max_element(folded_.begin(), folded_.begin() + layout_.columns,
+                           [](double a, double b) { return std::abs(a) < std::abs(b); }) -
+          folded_.begin());
   // Start from the lines through the largest entry.
   for (int mode = 1; mode < modes; ++mode) {
     const int here = coordinate(largest, mode);
@@ -252,11 +256,14 @@ double ResidualSeeder::split_columns(int iterations) {
 void ResidualSeeder::project_time(const Posterior& q, const WindowView& view,
                                   MeanField& mean_field) {
   for (int t = 0; t < view.size(); ++t) {
-    residual_of(q, view, t, mean_field);
-    kernels_.multiply(residual_.data(), layout_.stride, layout_.rows, layout_.stride, right_.data(),
-                      layout_.stride, 1, left_.data(), 1);
-    time_[t] = std::inner_product(left_.begin(), left_.begin() + layout_.rows,
-                                  direction_[0].begin(), 0.0);
+    mean_field.visit_residuals(
+        q, *view.slices[t], q.time.mean_of(t), [&](int block, const double* residuals) {
+          kernels_.multiply(residuals, layout_.stride, block_rows(block), layout_.stride,
+                            right_.data(), layout_.stride, 1,
+                            left_.data() + std::ptrdiff_t(block) * kRowBlock, 1);
+        });
+    time_[t] =
+        std::inner_product(left_.begin(), left_.begin() + layout_.rows, direction_[0].begin(), 0.0);
   }
   strength_ = normalize(time_.data(), view.size());
 }
@@ -275,8 +282,8 @@ void ResidualSeeder::find(const Posterior& q, const WindowView& view, MeanField&
   }
 }
 
-// The largest <noise, unit direction> of an I_1 x .. x I_N x W array of which a share p was observed
-// is about sigma sqrt(p) (sqrt(I_1) + .. + sqrt(W)).
+// The largest <noise, unit direction> of an I_1 x .. x I_N x W array of which a share p was
+// observed is about sigma sqrt(p) (sqrt(I_1) + .. + sqrt(W)).
 double ResidualSeeder::noise_strength(const WindowView& view, double tau) const {
   double roots = std::sqrt(double(view.size()));
   for (int size : shape_) roots += std::sqrt(double(size));

@@ -35,12 +35,12 @@ class ResidualSeeder {
   bool add_to(Posterior& q, int slices) const;
 
  private:
-  void residual_of(const Posterior& q, const WindowView& view, int t, MeanField& mean_field);
   void start_time(const Posterior& q, const WindowView& view, MeanField& mean_field);
   void sum_residuals(const Posterior& q, const WindowView& view, MeanField& mean_field);
   void factor_sum(int iterations);
   void project_time(const Posterior& q, const WindowView& view, MeanField& mean_field);
   double split_columns(int iterations);
+  int block_rows(int block) const { return std::min(kRowBlock, layout_.rows - block * kRowBlock); }
   int coordinate(int column, int mode) const { return column / mode_steps_[mode] % shape_[mode]; }
 
   SliceShape shape_;
@@ -48,15 +48,14 @@ class ResidualSeeder {
   std::vector<int> mode_steps_;
   int window_;
   const Kernels& kernels_;
-  AlignedDoubles signs_;     // random +-1, sketches x layout.stride
-  AlignedDoubles sketch_;    // window x rows x sketches
-  AlignedDoubles residual_;  // rows x layout.stride
-  AlignedDoubles sum_;       // rows x layout.stride
-  AlignedDoubles right_;     // layout.stride: the column modes' direction, multiplied out
+  AlignedDoubles signs_;   // random +-1, sketches x layout.stride
+  AlignedDoubles sketch_;  // window x rows x sketches
+  AlignedDoubles sum_;     // rows x layout.stride
+  AlignedDoubles right_;   // layout.stride: the column modes' direction, multiplied out
   AlignedDoubles left_, folded_;
-  std::vector<double> gram_, eigen_;           // window x window, window
-  std::vector<std::vector<double>> direction_; // unit vectors, a mode each
-  std::vector<double> time_;                   // unit vector
+  std::vector<double> gram_, eigen_;            // window x window, window
+  std::vector<std::vector<double>> direction_;  // unit vectors, a mode each
+  std::vector<double> time_;                    // unit vector
   double strength_ = 0.0;
   double observed_share_ = 1.0;
 };

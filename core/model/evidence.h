@@ -9,8 +9,8 @@
 
 namespace outlierd::model {
 
-// The sparse part of the newest slice under M6-M7, in the padded layout; empty for none. Where gamma
-// is zero the cell was not observed. gamma ~ Ga(a0, b0).
+// The sparse part of the newest slice under M6-M7, in the padded layout; empty for none. Where
+// gamma is zero the cell was not observed. gamma ~ Ga(a0, b0).
 struct SparseBelief {
   std::span<const SparseCell> cells;
   std::span<const double> gamma;

@@ -64,10 +64,10 @@ class StreamingFactorizer::State {
   std::unique_ptr<PaperFit> paper_;  // rules: paper
   Posterior before_;                 // to go back to when a slice fails
   WindowView view_;
-  AlignedDoubles low_rank_, squares_;  // of a result, padded layout
-  std::vector<Outlier> outliers_, other_outliers_;  // of the staged slice
+  AlignedDoubles low_rank_, squares_;                            // of a result, padded layout
+  std::vector<Outlier> outliers_, other_outliers_;               // of the staged slice
   AlignedDoubles gram_, load_, precision_, rhs_, c_, c_moment_;  // of the staged slice
-  std::vector<std::int64_t> running_;  // cells with a run
+  std::vector<std::int64_t> running_;                            // cells with a run
   SliceResult fitted_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// The five inner loops of the factorizer, for matrices that are large one way and thin the other
+// The inner loops of the factorizer, for matrices that are large one way and thin the other
 // (a slice of 1000 x 1000 against 10 components), where a general GEMM reaches a third of the
 // machine. Each exists for AVX2/FMA and for any x86-64; the choice is made once, at run time.
 //
@@ -12,9 +12,10 @@
 
 namespace outlierd::model {
 
-inline constexpr int kColumnStep = 4;    // doubles in a vector
-inline constexpr int kBitsInWord = 64;   // columns a mask word covers
-inline constexpr int kMaxRank = 64;      // bounds the stack of solve_rows
+inline constexpr int kColumnStep = 4;   // doubles in a vector
+inline constexpr int kBitsInWord = 64;  // columns a mask word covers
+inline constexpr int kPeakBlock = 64;   // entries that share a peak
+inline constexpr int kMaxRank = 64;     // bounds the stack of solve_rows
 
 struct Kernels {
   const char* name;
@@ -32,6 +33,9 @@ struct Kernels {
   void (*subtract_low_rank)(const double* base, std::ptrdiff_t ldb, int rows, int columns,
                             const double* x, std::ptrdiff_t ldx, const double* k,
                             std::ptrdiff_t ldk, int rank, double* out, std::ptrdiff_t ldo);
+
+  // The sum of x^2 over n entries, and the largest of each kPeakBlock of them.
+  double (*square_peaks)(const double* x, std::ptrdiff_t n, double* peaks);
 
   // out[s][i - row_begin, p] = sum over the set bits j of bits[s][i] of moments[j, p]
   //

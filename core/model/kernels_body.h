@@ -8,12 +8,12 @@ namespace {
 using Vector = double __attribute__((vector_size(32), aligned(8), may_alias));
 
 constexpr int kLanes = kColumnStep;
-constexpr int kTileColumns = 256;   // 10 rows of k in 20 KB, within the first-level cache
-constexpr int kTransposedRows = 32; // rows folded in before z is written back
+constexpr int kTileColumns = 256;    // 10 rows of k in 20 KB, within the first-level cache
+constexpr int kTransposedRows = 32;  // rows folded in before z is written back
 constexpr int kRowsAhead = 4;        // rows to fetch ahead of the two at work
-constexpr int kAhead = 512;         // bytes to fetch ahead of a stream
-constexpr int kBlockRows = 8;       // rows that share a word's moments while they are in cache
-constexpr int kMaxSumVectors = 14;  // accumulators beside two working registers
+constexpr int kAhead = 512;          // bytes to fetch ahead of a stream
+constexpr int kBlockRows = 8;        // rows that share a word's moments while they are in cache
+constexpr int kMaxSumVectors = 14;   // accumulators beside two working registers
 
 inline Vector load(const double* p) { return *reinterpret_cast<const Vector*>(p); }
 inline void store(double* p, Vector v) { *reinterpret_cast<Vector*>(p) = v; }
@@ -55,11 +55,21 @@ inline void dot_rows(const double* d, std::ptrdiff_t ldd, int columns, const dou
     const int take = left == 6 ? 3 : left > 4 && left != 8 ? smaller(left, 5) : smaller(left, 4);
     const double* kr = k + r * ldk;
     switch (take) {
-      case 1: dot_tile<Rows, 1>(d, ldd, columns, kr, ldk, first, out + r, ldo); break;
-      case 2: dot_tile<Rows, 2>(d, ldd, columns, kr, ldk, first, out + r, ldo); break;
-      case 3: dot_tile<Rows, 3>(d, ldd, columns, kr, ldk, first, out + r, ldo); break;
-      case 4: dot_tile<Rows, 4>(d, ldd, columns, kr, ldk, first, out + r, ldo); break;
-      default: dot_tile<Rows, 5>(d, ldd, columns, kr, ldk, first, out + r, ldo); break;
+      case 1:
+        dot_tile<Rows, 1>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        break;
+      case 2:
+        dot_tile<Rows, 2>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        break;
+      case 3:
+        dot_tile<Rows, 3>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        break;
+      case 4:
+        dot_tile<Rows, 4>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        break;
+      default:
+        dot_tile<Rows, 5>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        break;
     }
     r += take;
   }
@@ -73,7 +83,8 @@ void multiply(const double* d, std::ptrdiff_t ldd, int rows, int columns, const 
     for (; i + 2 <= rows; i += 2) {
       dot_rows<2>(d + i * ldd + j, ldd, width, k + j, ldk, rank, j == 0, out + i * ldo, ldo);
     }
-    if (i < rows) dot_rows<1>(d + i * ldd + j, ldd, width, k + j, ldk, rank, j == 0, out + i * ldo, ldo);
+    if (i < rows)
+      dot_rows<1>(d + i * ldd + j, ldd, width, k + j, ldk, rank, j == 0, out + i * ldo, ldo);
   }
 }
 
@@ -107,11 +118,21 @@ inline void fold_ranks(const double* d, std::ptrdiff_t ldd, int rows, const doub
     const int left = rank - r;
     const int take = left == 6 ? 3 : left > 4 && left != 8 ? smaller(left, 5) : smaller(left, 4);
     switch (take) {
-      case 1: fold_tile<Vectors, 1>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz); break;
-      case 2: fold_tile<Vectors, 2>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz); break;
-      case 3: fold_tile<Vectors, 3>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz); break;
-      case 4: fold_tile<Vectors, 4>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz); break;
-      default: fold_tile<Vectors, 5>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz); break;
+      case 1:
+        fold_tile<Vectors, 1>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz);
+        break;
+      case 2:
+        fold_tile<Vectors, 2>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz);
+        break;
+      case 3:
+        fold_tile<Vectors, 3>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz);
+        break;
+      case 4:
+        fold_tile<Vectors, 4>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz);
+        break;
+      default:
+        fold_tile<Vectors, 5>(d, ldd, rows, x + r, ldx, z + r * ldz, ldz);
+        break;
     }
     r += take;
   }
@@ -164,6 +185,35 @@ void subtract_low_rank(const double* base, std::ptrdiff_t ldb, int rows, int col
   }
 }
 
+double square_peaks(const double* x, std::ptrdiff_t n, double* peaks) {
+  Vector total = spread(0.0);
+  for (std::ptrdiff_t first = 0; first < n; first += kPeakBlock) {
+    const std::ptrdiff_t last = first + kPeakBlock < n ? first + kPeakBlock : n;
+    Vector sums[2] = {}, most[2] = {};
+    std::ptrdiff_t i = first;
+    for (; i + 2 * kLanes <= last; i += 2 * kLanes)
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        const Vector value = load(x + i + v * kLanes);
+        const Vector square = value * value;
+        sums[v] += square;
+        most[v] = square > most[v] ? square : most[v];
+      }
+    double peak = 0.0, rest = 0.0;
+    for (; i < last; ++i) {
+      const double square = x[i] * x[i];
+      rest += square;
+      peak = square > peak ? square : peak;
+    }
+    for (int v = 0; v < 2; ++v)
+      for (int lane = 0; lane < kLanes; ++lane) peak = most[v][lane] > peak ? most[v][lane] : peak;
+    peaks[first / kPeakBlock] = peak;
+    total += sums[0] + sums[1];
+    total[0] += rest;
+  }
+  return sum(total);
+}
+
 // One word of one row: adds the moments of its set bits to acc.
 template <int Vectors>
 inline void add_word(std::uint64_t word, std::uint64_t valid, const double* moments,
@@ -201,19 +251,19 @@ void masked_chunk(const std::uint64_t* const* bits, std::ptrdiff_t ldbits, int s
     for (int s = 0; s < slices; ++s) {
       if (!out[s]) continue;
       for (int i = block; i < block_end; ++i)
-        for (int v = 0; v < Vectors; ++v) store(out[s] + (i - row_begin) * ldo + offset + v * kLanes, spread(0.0));
+        for (int v = 0; v < Vectors; ++v)
+          store(out[s] + (i - row_begin) * ldo + offset + v * kLanes, spread(0.0));
     }
     for (int word = 0; word * kBitsInWord < columns; ++word) {
       const int width = smaller(kBitsInWord, columns - word * kBitsInWord);
-      const std::uint64_t valid = width == kBitsInWord ? ~std::uint64_t{0}
-                                                       : (std::uint64_t{1} << width) - 1;
+      const std::uint64_t valid =
+          width == kBitsInWord ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
       for (int s = 0; s < slices; ++s) {
         if (!out[s]) continue;
         for (int i = block; i < block_end; ++i)
-          add_word<Vectors>(bits[s][i * ldbits + word], valid,
-                            moments + word * kBitsInWord * ldm + offset, ldm,
-                            word_sums + word * ldw + offset,
-                            out[s] + (i - row_begin) * ldo + offset);
+          add_word<Vectors>(
+              bits[s][i * ldbits + word], valid, moments + word * kBitsInWord * ldm + offset, ldm,
+              word_sums + word * ldw + offset, out[s] + (i - row_begin) * ldo + offset);
       }
     }
   }
@@ -227,10 +277,10 @@ constexpr MaskedChunk kMaskedChunks[kMaxSumVectors + 1] = {
     masked_chunk<5>,  masked_chunk<6>,  masked_chunk<7>,  masked_chunk<8>,  masked_chunk<9>,
     masked_chunk<10>, masked_chunk<11>, masked_chunk<12>, masked_chunk<13>, masked_chunk<14>};
 
-void masked_sums(const std::uint64_t* const* bits, std::ptrdiff_t ldbits, int slices,
-                 int row_begin, int row_end, int columns, const double* moments,
-                 std::ptrdiff_t ldm, const double* word_sums, std::ptrdiff_t ldw, int packed,
-                 double* const* out, std::ptrdiff_t ldo) {
+void masked_sums(const std::uint64_t* const* bits, std::ptrdiff_t ldbits, int slices, int row_begin,
+                 int row_end, int columns, const double* moments, std::ptrdiff_t ldm,
+                 const double* word_sums, std::ptrdiff_t ldw, int packed, double* const* out,
+                 std::ptrdiff_t ldo) {
   const int vectors = packed / kLanes;
   const int chunks = (vectors + kMaxSumVectors - 1) / kMaxSumVectors;
   for (int chunk = 0, done = 0; chunk < chunks; ++chunk) {
@@ -241,7 +291,8 @@ void masked_sums(const std::uint64_t* const* bits, std::ptrdiff_t ldbits, int sl
   }
 }
 
-// Four rows at once, one in each lane. l holds P, then its Cholesky factor, then the factor's inverse.
+// Four rows at once, one in each lane. l holds P, then its Cholesky factor, then the factor's
+// inverse.
 inline bool invert_lanes(int rank, Vector* l) {
   bool positive = true;
   for (int r = 0; r < rank; ++r) {
@@ -306,8 +357,7 @@ bool solve_rows(int n, int rank, const double* precision, std::ptrdiff_t ldp, co
     for (int r = 0; r < rank; ++r)
       for (int s = 0; s <= r; ++s) {
         Vector value = m[r] * m[s];
-        for (int q = r; q < rank; ++q)
-          value += l[q * (q + 1) / 2 + r] * l[q * (q + 1) / 2 + s];
+        for (int q = r; q < rank; ++q) value += l[q * (q + 1) / 2 + r] * l[q * (q + 1) / 2 + s];
         for (int lane = 0; lane < kLanes; ++lane)
           moment[row[lane] * ldm + r * (r + 1) / 2 + s] = value[lane];
       }

@@ -13,7 +13,7 @@
 // Holds scratch memory taken in the constructor; no update allocates. Not thread-safe. Results do
 // not depend on the number of threads.
 
-#include <span>
+#include <algorithm>
 #include <vector>
 
 #include "core/model/kernels.h"
@@ -32,6 +32,7 @@ struct WindowView {
   WindowSlice& newest() const { return *slices.back(); }
 };
 
+inline constexpr int kRowBlock = 8;          // rows that are worked on together
 inline constexpr double kGammaPrior = 1e-6;  // c0, d0 of lambda and at, bt of tau
 
 class MeanField {
@@ -70,9 +71,35 @@ class MeanField {
   double summarized_error(const Posterior& q, const WindowView& view) const;
   double summarized_error(const Posterior& q, const WindowView& view, int t) const;  // one slice
 
-  // base - E[L_t] row by row, zero where the slice was not observed.
-  void residual(const Posterior& q, const WindowSlice& slice, const double* c, const double* base,
-                double* out);
+  // The slice's values - E[L_t], zero where it was not observed.
+  void residual(const Posterior& q, const WindowSlice& slice, const double* c, double* out);
+  // The same a block of rows at a time, for those who need it only once: visit(block, residuals)
+  // for each block of kRowBlock rows (fewer at the end), layout().stride apart, from several
+  // threads.
+  template <class Visit>
+  void visit_residuals(const Posterior& q, const WindowSlice& slice, const double* c,
+                       const Visit& visit) {
+    scale_rows(q, c, 1.0);
+    const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * (q.rank + 4));
+    team_.run(row_parts, [&](int part) {
+      const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
+      double* scratch = row_scratch_.data() + std::ptrdiff_t(part) * kRowBlock * layout_.stride;
+      for (int first = rows.begin; first < rows.end; first += kRowBlock) {
+        residual_rows(q, slice, first, std::min(first + kRowBlock, rows.end), scratch);
+        visit(first / kRowBlock, scratch);
+      }
+    });
+  }
+  // visit(begin, end) for ranges that together are all rows, from several threads where that pays.
+  template <class Visit>
+  void for_rows(const Visit& visit) {
+    const int row_parts = parts(layout_.rows, kRowBlock, 4.0 * layout_.stride);
+    team_.run(row_parts, [&](int part) {
+      const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
+      visit(rows.begin, rows.end);
+    });
+  }
+  int row_blocks() const { return (layout_.rows + kRowBlock - 1) / kRowBlock; }
   // E[L_t] of every cell.
   void low_rank(const Posterior& q, const double* c, double* out);
   // E[L_t^2] of every cell, for the second moment of c_t.
@@ -80,7 +107,9 @@ class MeanField {
 
   const Layout& layout() const { return layout_; }
   // K, component by component: k(r)[j] = prod over the column modes.
-  const double* column_factor(int r) const { return k_.data() + std::ptrdiff_t(r) * layout_.stride; }
+  const double* column_factor(int r) const {
+    return k_.data() + std::ptrdiff_t(r) * layout_.stride;
+  }
 
  private:
   bool all_full(const WindowView& view) const;
@@ -92,36 +121,46 @@ class MeanField {
   void fold(const Posterior& q, const WindowView& view);
   void fold_moments(const Posterior& q, const WindowView& view);
   void gather_column_mode(const Posterior& q, int mode, bool full);
-  int coordinate(int column, int mode) const {
-    return column / mode_steps_[mode] % shape_[mode];
-  }
+  int coordinate(int column, int mode) const { return column / mode_steps_[mode] % shape_[mode]; }
+  // x_ = A diag(factor c)
+  void scale_rows(const Posterior& q, const double* c, double factor);
+  void residual_rows(const Posterior& q, const WindowSlice& slice, int begin, int end, double* out);
+
+  struct Range {
+    int begin, end;
+  };
   // Contiguous parts of [0, n), in steps of `step`, that are worth a thread.
   int parts(int n, int step, double work_per_item) const;
+  // Part `part` of `parts` of [0, n), bounds on multiples of step.
+  static Range range_of(int part, int parts, int n, int step);
 
   SliceShape shape_;
   Layout layout_;
   std::vector<int> mode_steps_;  // of column modes: distance between neighbours, in columns
   int stride_, moment_stride_;   // of FactorRows
   ThreadTeam& team_;
+  int most_parts_;  // that a loop is split into
   const Kernels& kernels_;
 
-  AlignedDoubles k_;                 // max_rank x layout.stride
-  AlignedDoubles k_moments_;         // columns x moment_stride: E[k_j k_j']
-  AlignedDoubles k_word_sums_;       // sums of k_moments_ over 64 columns
-  AlignedDoubles a_word_sums_;       // sums of A's moments over 64 rows
-  std::vector<AlignedDoubles> gram_; // per mode: sum over rows of E[a a']
-  AlignedDoubles k_gram_;            // sum of k_moments_
-  AlignedDoubles z_;                 // max_rank x layout.stride: sum_t D_t' (A w_t c_t)
-  AlignedDoubles h_;                 // columns x moment_stride: sum_t w_t E[cc'] * masked sums of A
-  AlignedDoubles h_scratch_;         // per thread: window x 8 x moment_stride
-  AlignedDoubles x_;                 // rows x stride: A scaled by components
-  AlignedDoubles precision_, rhs_;   // rows of the mode at work
-  AlignedDoubles grams_, loads_;     // per slice: Q_t, load_t
+  AlignedDoubles k_;                  // max_rank x layout.stride
+  AlignedDoubles k_moments_;          // columns x moment_stride: E[k_j k_j']
+  AlignedDoubles k_word_sums_;        // sums of k_moments_ over 64 columns
+  AlignedDoubles a_word_sums_;        // sums of A's moments over 64 rows
+  std::vector<AlignedDoubles> gram_;  // per mode: sum over rows of E[a a']
+  AlignedDoubles k_gram_;             // sum of k_moments_
+  AlignedDoubles z_;                  // max_rank x layout.stride: sum_t D_t' (A w_t c_t)
+  AlignedDoubles h_;                // columns x moment_stride: sum_t w_t E[cc'] * masked sums of A
+  AlignedDoubles h_scratch_;        // per part: window x kRowBlock x moment_stride
+  AlignedDoubles x_;                // rows x stride: A scaled by components
+  AlignedDoubles weighted_rows_;    // per slice: A scaled by w_t c_t
+  AlignedDoubles row_scratch_;      // per part: kRowBlock x layout.stride
+  AlignedDoubles precision_, rhs_;  // rows of the mode at work
+  AlignedDoubles grams_, loads_;    // per slice: Q_t, load_t
   AlignedDoubles time_precision_, time_load_;  // the same, weighted, as M4 solves them
-  AlignedDoubles weighted_time_;     // packed
+  AlignedDoubles weighted_time_;               // packed
   std::vector<const std::uint64_t*> bits_;
   std::vector<double*> sums_;
-  std::vector<double*> thread_sums_;  // per thread, per slice
+  std::vector<double*> part_sums_;  // per part, per slice
 };
 
 }  // namespace outlierd::model

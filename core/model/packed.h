@@ -8,7 +8,9 @@
 namespace outlierd::model {
 
 constexpr int packed_size(int rank) { return rank * (rank + 1) / 2; }
-constexpr int packed_index(int r, int s) { return r >= s ? r * (r + 1) / 2 + s : s * (s + 1) / 2 + r; }
+constexpr int packed_index(int r, int s) {
+  return r >= s ? r * (r + 1) / 2 + s : s * (s + 1) / 2 + r;
+}
 
 // Rounded up to what the kernels step by.
 constexpr int padded(int n) { return (n + kColumnStep - 1) / kColumnStep * kColumnStep; }

@@ -1,6 +1,6 @@
 #include "core/model/paper_fit.h"
 
-#include <Eigen/SVD>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 
@@ -11,13 +11,18 @@ namespace {
 
 constexpr int kFewestSweeps = 5;  // before the bound is asked
 
-// U S^(1/2) of the leading left singular vectors of one unfolding; columns beyond its rank are zero.
+// U S^(1/2) of the leading left singular vectors of one unfolding, by the eigenvectors of its Gram
+// matrix; columns beyond its rank are zero.
 Eigen::MatrixXd leading_factor(const Eigen::MatrixXd& unfolding, int rank) {
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(unfolding, Eigen::ComputeThinU);
+  const Eigen::MatrixXd gram = unfolding * unfolding.transpose();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
   Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(unfolding.rows(), rank);
-  const auto found = std::min<Eigen::Index>(rank, svd.singularValues().size());
-  factor.leftCols(found) = svd.matrixU().leftCols(found) *
-                           svd.singularValues().head(found).cwiseSqrt().asDiagonal();
+  const Eigen::Index rows = unfolding.rows();
+  for (Eigen::Index r = 0; r < std::min<Eigen::Index>(rank, rows); ++r) {
+    const Eigen::Index from_last = rows - 1 - r;  // eigenvalues come in increasing order
+    factor.col(r) = solver.eigenvectors().col(from_last) *
+                    std::pow(std::max(0.0, solver.eigenvalues()(from_last)), 0.25);
+  }
   return factor;
 }
 
@@ -34,8 +39,7 @@ void set_rows(const Eigen::MatrixXd& factor, FactorRows& rows) {
 
 }  // namespace
 
-PaperFit::PaperFit(const SliceShape& shape, const FactorizerOptions& options,
-                   MeanField& mean_field)
+PaperFit::PaperFit(const SliceShape& shape, const FactorizerOptions& options, MeanField& mean_field)
     : shape_(shape),
       options_(options),
       mean_field_(mean_field),
@@ -93,11 +97,13 @@ bool PaperFit::sweep(Posterior& q, const WindowView& view) {
   q.tau = (kGammaPrior + 0.5 * double(newest.observed)) /
           (kGammaPrior + 0.5 * (mean_field_.summarized_error(q, view, last) + variance));
 
-  mean_field_.residual(q, newest, q.time.mean_of(last), y_.data(), residual_.data());
+  newest.values = y_;
+  mean_field_.residual(q, newest, q.time.mean_of(last), residual_.data());
   for (std::size_t cell = 0; cell < sparse_.size(); ++cell) {
     if (gamma_[cell] == 0.0) continue;  // not observed
-    sparse_[cell] = options_.sparse ? sparse_part_given_precision(residual_[cell], q.tau, gamma_[cell])
-                                    : SparseCell{};
+    sparse_[cell] = options_.sparse
+                        ? sparse_part_given_precision(residual_[cell], q.tau, gamma_[cell])
+                        : SparseCell{};
     gamma_[cell] = model::sparse_precision(sparse_[cell], kGammaPrior, kGammaPrior);
     newest.values[cell] = y_[cell] - sparse_[cell].value;
   }

@@ -35,11 +35,11 @@ struct FactorRows {
 };
 
 struct Posterior {
-  int rank = 0;                    // components in use
-  std::vector<FactorRows> modes;   // A^1 .. A^N
-  FactorRows time;                 // c_t, the oldest slice of the window first
-  std::vector<double> lambda;      // E[lambda_r], precision of component r
-  double tau = 0.0;                // E[tau], precision of the noise
+  int rank = 0;                   // components in use
+  std::vector<FactorRows> modes;  // A^1 .. A^N
+  FactorRows time;                // c_t, the oldest slice of the window first
+  std::vector<double> lambda;     // E[lambda_r], precision of component r
+  double tau = 0.0;               // E[tau], precision of the noise
 
   Posterior() = default;
   Posterior(const SliceShape& shape, int window, int max_rank);

@@ -17,6 +17,7 @@ namespace {
 constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'F', 'A', 'C', 'T'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = sizeof kMagic + 4 + 8 + 8;
+constexpr const char* kContradiction = "the snapshot contradicts itself";
 constexpr int kLargestExponent = 1100;  // beyond every double
 
 void write_rows(ByteWriter& out, const FactorRows& factor, int rows, int rank) {
@@ -68,7 +69,8 @@ std::vector<std::byte> StreamingFactorizer::State::save() const {
   for (const FactorRows& mode : q.modes) write_rows(out, mode, mode.rows, q.rank);
   write_rows(out, q.time, window.size(), q.rank);
   for (std::ptrdiff_t i = 0; i < layout.rows; ++i)
-    out.numbers(std::span<const std::uint8_t>(flagged_runs).subspan(i * layout.stride, layout.columns));
+    out.numbers(
+        std::span<const std::uint8_t>(flagged_runs).subspan(i * layout.stride, layout.columns));
   out.number(std::int64_t(newest_outliers.size()));
   for (const Outlier& outlier : newest_outliers) {
     out.number(outlier.cell);
@@ -84,14 +86,14 @@ std::vector<std::byte> StreamingFactorizer::State::save() const {
   whole.number(kVersion);
   whole.number(std::uint64_t(body.size()));
   whole.number(crc64(body));
-  whole.numbers(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(body.data()), body.size()));
+  whole.numbers(std::span<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(body.data()),
+                                              body.size()));
   return whole.take();
 }
 
 std::string StreamingFactorizer::State::load(std::span<const std::byte> body) {
   ByteReader in(body);
   const Layout& layout = window.layout();
-  const std::string damaged = "the snapshot contradicts itself";
   if (in.number<std::uint8_t>() != std::uint8_t(options.rules))
     return "the snapshot was made under other rules";
   if (const int saved = in.number<std::int32_t>(); saved != options.window)
@@ -111,30 +113,30 @@ std::string StreamingFactorizer::State::load(std::span<const std::byte> body) {
   const int slices = in.number<std::int32_t>();
   if (std::abs(exponent) > kLargestExponent || learned < 0 || slices < 0 ||
       slices > window.capacity() || (warm && slices == 0))
-    return damaged;
+    return kContradiction;
   for (int k = 0; k < slices; ++k) {
     WindowSlice& slice = window.staged();
     for (std::ptrdiff_t i = 0; i < layout.rows; ++i)
       in.numbers(std::span(slice.values).subspan(i * layout.stride, layout.columns));
     in.numbers(std::span<std::uint64_t>(slice.row_bits));
-    if (!window.derive(slice)) return damaged;
+    if (!window.derive(slice)) return kContradiction;
     window.commit();
   }
   q.rank = in.number<std::int32_t>();
   q.tau = in.number<double>();
   if (q.rank < 0 || q.rank > options.max_rank || !(q.tau > 0.0) || !std::isfinite(q.tau))
-    return damaged;
+    return kContradiction;
   in.numbers(std::span<double>(q.lambda.data(), std::size_t(q.rank)));
   for (int r = 0; r < q.rank; ++r)
-    if (!(q.lambda[r] > 0.0) || !std::isfinite(q.lambda[r])) return damaged;
+    if (!(q.lambda[r] > 0.0) || !std::isfinite(q.lambda[r])) return kContradiction;
   for (FactorRows& mode : q.modes)
-    if (!read_rows(in, mode, mode.rows, q.rank)) return damaged;
-  if (!read_rows(in, q.time, slices, q.rank)) return damaged;
+    if (!read_rows(in, mode, mode.rows, q.rank)) return kContradiction;
+  if (!read_rows(in, q.time, slices, q.rank)) return kContradiction;
   for (std::ptrdiff_t i = 0; i < layout.rows; ++i)
     in.numbers(std::span<std::uint8_t>(flagged_runs).subspan(i * layout.stride, layout.columns));
 
   const auto outliers = in.number<std::int64_t>();
-  if (outliers < 0 || std::uint64_t(outliers) > cell_count(shape)) return damaged;
+  if (outliers < 0 || std::uint64_t(outliers) > cell_count(shape)) return kContradiction;
   for (std::int64_t k = 0; k < outliers; ++k) {
     Outlier outlier{};
     outlier.cell = in.number<std::int64_t>();
@@ -143,10 +145,10 @@ std::string StreamingFactorizer::State::load(std::span<const std::byte> body) {
     outlier.sparse.variance = in.number<double>();
     if (outlier.cell < 0 || std::uint64_t(outlier.cell) >= layout.padded_cells() ||
         outlier.cell % layout.stride >= layout.columns)
-      return damaged;
+      return kContradiction;
     newest_outliers.push_back(outlier);
   }
-  return in.finished() ? "" : damaged;
+  return in.finished() ? "" : kContradiction;
 }
 
 std::vector<std::byte> StreamingFactorizer::save() const { return state_->save(); }
@@ -163,12 +165,14 @@ tl::expected<StreamingFactorizer, std::string> StreamingFactorizer::restore(
   if (in.failed() || !std::equal(magic, magic + sizeof magic, kMagic))
     return because("not a snapshot of a factorizer");
   if (const auto version = in.number<std::uint32_t>(); !in.failed() && version != kVersion)
-    return because("the snapshot is of version " + std::to_string(version) + ", this program reads " +
-                   std::to_string(kVersion));
+    return because("the snapshot is of version " + std::to_string(version) +
+                   ", this program reads " + std::to_string(kVersion));
   const auto length = in.number<std::uint64_t>();
   const auto checksum = in.number<std::uint64_t>();
-  if (in.failed() || in.rest().size() != length) return because("the snapshot is cut short or too long");
-  if (crc64(in.rest()) != checksum) return because("the snapshot is damaged: its checksum is wrong");
+  if (in.failed() || in.rest().size() != length)
+    return because("the snapshot is cut short or too long");
+  if (crc64(in.rest()) != checksum)
+    return because("the snapshot is damaged: its checksum is wrong");
 
   auto state = std::make_unique<State>(std::move(shape), options);
   if (std::string problem = state->load(in.rest()); !problem.empty()) return because(problem);

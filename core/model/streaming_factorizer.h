@@ -15,9 +15,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "core/model/options.h"
 #include "core/traffic/slice.h"
@@ -77,9 +76,9 @@ class StreamingFactorizer {
 
   const SliceShape& shape() const;
   const FactorizerOptions& options() const;
-  bool warm() const;                        // past the cold start
+  bool warm() const;  // past the cold start
   std::int64_t slices_learned() const;
-  double evidence_bound();                  // M9 of the window as it stands; NaN before warm()
+  double evidence_bound();  // M9 of the window as it stands; NaN before warm()
   std::vector<double> component_strengths() const;  // strongest first, in the unit of the data
 
   // The complete state: versioned, checksummed, little-endian bytes. A stream cut here and resumed

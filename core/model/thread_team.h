@@ -1,8 +1,8 @@
 #pragma once
 // A fixed team of threads for loops whose parts do not touch each other: run(parts, f) calls f(0)
-// to f(parts - 1), each once, and returns when all are done. The caller works too; with one thread
-// or one part nothing is woken. No allocation in run(). run() is for one caller at a time, and f
-// must not throw.
+// to f(parts - 1), each once, and returns when all are done. Parts are taken as threads come free,
+// the caller's included, and nobody waits for a thread that has taken none: on a busy machine the
+// caller does it alone. No allocation in run(). One caller at a time; f must not throw.
 
 #include <atomic>
 #include <condition_variable>
@@ -15,6 +15,8 @@ namespace outlierd::model {
 
 class ThreadTeam {
  public:
+  static constexpr int kMostParts = (1 << 24) - 1024;
+
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -22,6 +24,7 @@ class ThreadTeam {
 
   int threads() const { return int(workers_.size()) + 1; }
 
+  // parts is at most kMostParts.
   template <class F>
   void run(int parts, const F& f) {
     if (parts <= 1 || workers_.empty()) {
@@ -37,17 +40,18 @@ class ThreadTeam {
 
   void dispatch(int parts, Call call, const void* context);
   void work();
-  void take_parts(Call call, const void* context, int parts);
+  void take_parts();
 
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  std::uint64_t round_ = 0;  // one more for each dispatch
-  int busy_ = 0;             // workers that have not finished this round
-  bool stop_ = false;
-  Call call_ = nullptr;
+  // The round at work, in one word, so that a part can only be taken of the round it belongs to:
+  // 16 bits number of the round, 24 bits parts, 24 bits next part.
+  std::atomic<std::uint64_t> ticket_{0};
+  std::atomic<int> unfinished_{0};  // parts of the round
+  Call call_ = nullptr;  // of the round: written before its ticket, read after taking a part
   const void* context_ = nullptr;
-  int parts_ = 0;
-  std::atomic<int> next_{0};
+
+  std::mutex mutex_;  // for sleeping only
+  std::condition_variable wake_, done_;
+  std::atomic<bool> stop_{false};
   std::vector<std::thread> workers_;
 };
 

@@ -29,8 +29,8 @@ struct WindowSlice {
 // How an N-way slice lies in memory.
 struct Layout {
   int rows = 0, columns = 0;
-  int stride = 0;                      // columns rounded up to the kernels' step
-  int row_words = 0, column_words = 0; // mask words of a row, of a column
+  int stride = 0;                       // columns rounded up to the kernels' step
+  int row_words = 0, column_words = 0;  // mask words of a row, of a column
 
   Layout() = default;
   explicit Layout(const SliceShape& shape);
@@ -66,6 +66,9 @@ class Window {
   bool derive(WindowSlice& slice) const;
 
  private:
+  // Column bits, squares and whether it is full, from values, row bits and the count.
+  void finish(WindowSlice& slice) const;
+
   Layout layout_;
   int capacity_;
   int size_ = 0;

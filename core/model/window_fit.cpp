@@ -1,26 +1,27 @@
 #include "core/model/window_fit.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <numeric>
 
 namespace outlierd::model {
 namespace {
 
-constexpr double kWeakestShare = 0.01;    // of the strongest component
-constexpr double kParallel = 0.95;        // cosine from which two factors point the same way
-constexpr double kOutOfTheNoise = 1.1;    // times the strength of noise
+constexpr double kWeakestShare = 0.01;  // of the strongest component
+constexpr double kParallel = 0.95;      // cosine from which two factors point the same way
+constexpr double kOutOfTheNoise = 1.1;  // times the strength of noise
 
 }  // namespace
 
 void take_out(const std::vector<Outlier>& outliers, WindowSlice& slice) {
   for (const Outlier& outlier : outliers)
     slice.values[outlier.cell] = outlier.observed - outlier.sparse.value;
-  if (!outliers.empty()) slice.squares = sum_of_squares(slice.values);
+  slice.squares = sum_of_squares(slice.values);
 }
 
 void put_back(const std::vector<Outlier>& outliers, WindowSlice& slice) {
   for (const Outlier& outlier : outliers) slice.values[outlier.cell] = outlier.observed;
-  if (!outliers.empty()) slice.squares = sum_of_squares(slice.values);
 }
 
 WindowFit::WindowFit(const SliceShape& shape, const FactorizerOptions& options,
@@ -30,7 +31,11 @@ WindowFit::WindowFit(const SliceShape& shape, const FactorizerOptions& options,
       mean_field_(mean_field),
       rule_(options.outlier_sigmas),
       seeder_(shape, options.window),
-      residual_(mean_field.layout().padded_cells()) {
+      block_peaks_(kRowBlock * mean_field.layout().stride / kPeakBlock + 1),
+      peaks_(std::size_t(mean_field.row_blocks()) * block_peaks_),
+      blocks_(std::size_t(mean_field.row_blocks())) {
+  for (BlockOutliers& block : blocks_)
+    block.outliers.reserve(std::size_t(kRowBlock) * mean_field.layout().stride);
   const std::size_t stride = padded(options.max_rank);
   for (int size : shape) previous_.emplace_back(std::size_t(size) * stride);
   previous_.emplace_back(stride);
@@ -44,26 +49,28 @@ void WindowFit::remember(const Posterior& q, int newest) {
 // By the Gram matrices between old and new factors: |L - L'|^2 = <L, L> - 2 <L, L'> + <L', L'>.
 double WindowFit::change_since(const Posterior& q, int newest) const {
   const int rank = q.rank;
-  double inner[3] = {};  // <L, L>, <L, L'>, <L', L'>
-  for (int kind = 0; kind < 3; ++kind)
+  const auto inner = [&](bool left_is_old, bool right_is_old) {
+    const double* now = q.time.mean_of(newest);
+    const double* before = previous_.back().data();
+    double product[kMaxRank * kMaxRank];
     for (int r = 0; r < rank; ++r)
-      for (int s = 0; s < rank; ++s) {
-        const double* now = q.time.mean_of(newest);
-        const double* before = previous_.back().data();
-        double product = (kind < 2 ? now : before)[r] * (kind < 1 ? now : before)[s];
-        for (std::size_t mode = 0; mode < q.modes.size(); ++mode) {
-          const FactorRows& factor = q.modes[mode];
-          const double* left = kind < 2 ? factor.mean.data() : previous_[mode].data();
-          const double* right = kind < 1 ? factor.mean.data() : previous_[mode].data();
-          double dot = 0.0;
-          for (std::ptrdiff_t i = 0; i < factor.rows; ++i)
-            dot += left[i * factor.stride + r] * right[i * factor.stride + s];
-          product *= dot;
-        }
-        inner[kind] += product;
-      }
-  if (!(inner[0] > 0.0)) return 0.0;
-  return std::sqrt(std::max(0.0, inner[0] - 2.0 * inner[1] + inner[2]) / inner[0]);
+      for (int s = 0; s < rank; ++s)
+        product[r * rank + s] = (left_is_old ? before : now)[r] * (right_is_old ? before : now)[s];
+    for (std::size_t mode = 0; mode < q.modes.size(); ++mode) {
+      const FactorRows& factor = q.modes[mode];
+      const double* left = left_is_old ? previous_[mode].data() : factor.mean.data();
+      const double* right = right_is_old ? previous_[mode].data() : factor.mean.data();
+      double gram[kMaxRank * kMaxRank] = {};
+      for (int i = 0; i < factor.rows; ++i, left += factor.stride, right += factor.stride)
+        for (int r = 0; r < rank; ++r)
+          for (int s = 0; s < rank; ++s) gram[r * rank + s] += left[r] * right[s];
+      for (int p = 0; p < rank * rank; ++p) product[p] *= gram[p];
+    }
+    return std::accumulate(product, product + rank * rank, 0.0);
+  };
+  const double size = inner(false, false);
+  if (!(size > 0.0)) return 0.0;
+  return std::sqrt(std::max(0.0, size - 2.0 * inner(false, true) + inner(true, true)) / size);
 }
 
 bool WindowFit::sweep(Posterior& q, const WindowView& view, double outlier_variance) {
@@ -83,45 +90,60 @@ bool WindowFit::sweep(Posterior& q, const WindowView& view, double outlier_varia
 void WindowFit::update_noise_precision(Posterior& q, const WindowView& view,
                                        double outlier_variance) {
   double cells = 0.0;
-  for (int t = 0; t < view.size(); ++t)
-    cells += view.weights[t] * double(view.slices[t]->observed);
+  for (int t = 0; t < view.size(); ++t) cells += view.weights[t] * double(view.slices[t]->observed);
   const double error = mean_field_.summarized_error(q, view) + outlier_variance;
   q.tau = (kGammaPrior + 0.5 * cells) / (kGammaPrior + 0.5 * error);
 }
 
-double WindowFit::find_outliers(const Posterior& q, const WindowSlice& slice, const double* c,
-                                const LevelRule& levels, std::vector<Outlier>& outliers) {
+void WindowFit::find_block_outliers(const WindowSlice& slice, double tau, int block,
+                                    const double* residuals, const LevelRule& levels,
+                                    double give_up) {
   const Layout& layout = mean_field_.layout();
-  mean_field_.residual(q, slice, c, slice.values.data(), residual_.data());
-  outliers.clear();
-  const double threshold = rule_.threshold_squares() / q.tau;
-  double small = 0.0, large = 0.0;
-  constexpr std::ptrdiff_t kBlock = 64;
-  const auto cells = std::ptrdiff_t(layout.padded_cells());
-  for (std::ptrdiff_t first = 0; first < cells; first += kBlock) {
-    const std::ptrdiff_t last = std::min(first + kBlock, cells);
-    double sums[4] = {}, most[4] = {};
-    for (std::ptrdiff_t cell = first; cell < last; cell += 4)
-      for (int lane = 0; lane < 4; ++lane) {
-        const double square = residual_[cell + lane] * residual_[cell + lane];
-        sums[lane] += square;
-        most[lane] = square > most[lane] ? square : most[lane];
-      }
-    small += (sums[0] + sums[2]) + (sums[1] + sums[3]);
-    if (std::max(std::max(most[0], most[1]), std::max(most[2], most[3])) < threshold) continue;
-    for (std::ptrdiff_t cell = first; cell < last; ++cell) {
-      const double square = residual_[cell] * residual_[cell];
+  const double threshold = rule_.threshold_squares() / tau;
+  const int rows = std::min(kRowBlock, layout.rows - block * kRowBlock);
+  const std::ptrdiff_t cells = std::ptrdiff_t(rows) * layout.stride;
+  const std::ptrdiff_t first = std::ptrdiff_t(block) * kRowBlock * layout.stride;
+  double* peaks = peaks_.data() + std::ptrdiff_t(block) * block_peaks_;
+  BlockOutliers& found = blocks_[std::size_t(block)];
+  double squares = kernels().square_peaks(residuals, cells, peaks);
+  found.outliers.clear();
+  found.loss = 0.0;
+  for (std::ptrdiff_t from = 0; from < cells && found.loss <= give_up; from += kPeakBlock) {
+    if (peaks[from / kPeakBlock] < threshold) continue;
+    for (std::ptrdiff_t cell = from; cell < std::min(from + kPeakBlock, cells); ++cell) {
+      const double square = residuals[cell] * residuals[cell];
       if (square < threshold) continue;
-      Outlier outlier{cell, slice.values[cell], {}};
-      if (!levels.holds(cell)) {
-        small -= square;
-        large += rule_.loss(q.tau * square);
-        outlier.sparse = rule_.sparse_part(residual_[cell], q.tau);
+      Outlier outlier{first + cell, slice.values[first + cell], {}};
+      if (!levels.holds(outlier.cell)) {
+        squares -= square;
+        found.loss += rule_.loss(tau * square);
+        outlier.sparse = rule_.sparse_part(residuals[cell], tau);
       }
-      outliers.push_back(outlier);
+      found.outliers.push_back(outlier);
     }
   }
-  return 0.5 * q.tau * small + large;
+  found.loss += 0.5 * tau * std::max(0.0, squares);
+}
+
+double WindowFit::find_outliers(const Posterior& q, const WindowSlice& slice, const double* c,
+                                const LevelRule& levels, std::vector<Outlier>& outliers,
+                                double give_up) {
+  // Threads add to `so_far` in any order: it only says when it is too much, whichever came first.
+  std::atomic<double> so_far = 0.0;
+  mean_field_.visit_residuals(q, slice, c, [&](int block, const double* residuals) {
+    const double left = give_up - so_far.load(std::memory_order_relaxed);
+    if (left < 0.0) return;
+    find_block_outliers(slice, q.tau, block, residuals, levels, left);
+    so_far.fetch_add(blocks_[std::size_t(block)].loss, std::memory_order_relaxed);
+  });
+  if (so_far > give_up) return so_far;
+  outliers.clear();
+  double loss = 0.0;
+  for (const BlockOutliers& found : blocks_) {
+    outliers.insert(outliers.end(), found.outliers.begin(), found.outliers.end());
+    loss += found.loss;
+  }
+  return loss;
 }
 
 void WindowFit::refresh(const Posterior& q, const WindowView& view) {

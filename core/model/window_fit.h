@@ -7,6 +7,7 @@
 // Every function returns false, with q unspecified, when an update has no finite answer.
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct Outlier {
   SparseCell sparse;
 };
 
-// D = Y - S and back, exactly; the slice's squares follow.
+// D = Y - S and back, exactly. Only take_out() leaves the slice's squares true.
 void take_out(const std::vector<Outlier>& outliers, WindowSlice& slice);
 void put_back(const std::vector<Outlier>& outliers, WindowSlice& slice);
 
@@ -49,9 +50,10 @@ class WindowFit {
   void update_noise_precision(Posterior& q, const WindowView& view, double outlier_variance);
 
   // The outliers of M10 of a slice that holds Y, given its c. Returns what its residuals cost
-  // (OutlierRule::loss).
+  // (OutlierRule::loss); once that is over `give_up` the search ends early, without outliers.
   double find_outliers(const Posterior& q, const WindowSlice& slice, const double* c,
-                       const LevelRule& levels, std::vector<Outlier>& outliers);
+                       const LevelRule& levels, std::vector<Outlier>& outliers,
+                       double give_up = std::numeric_limits<double>::infinity());
 
   // A window fitted from nothing: components are seeded one by one from what is left over, then all
   // are refined together, and those that are not needed are dropped. Outliers of every slice are
@@ -69,15 +71,19 @@ class WindowFit {
   bool seed(Posterior& q, const WindowView& view, int rounds);
 
  private:
+  void find_block_outliers(const WindowSlice& slice, double tau, int block, const double* residuals,
+                           const LevelRule& levels, double give_up);
   void remember(const Posterior& q, int newest);
   double change_since(const Posterior& q, int newest) const;
   // Parts of cold_start():
   void hold_back_spikes(const WindowView& view);
   void put_back_all(const WindowView& view);
   double take_out_outliers(const Posterior& q, const WindowView& view);
+  double squared_residuals(const Posterior& q, const WindowView& view);
   double robust_noise_precision(const Posterior& q, const WindowView& view);
   bool refine(Posterior& q, const WindowView& view, int sweeps, bool sparse);
   bool grow(Posterior& q, const WindowView& view);
+  bool is_needless(int r, Posterior& q, const WindowView& view);
   bool drop_needless_components(Posterior& q, const WindowView& view);
 
   SliceShape shape_;
@@ -85,7 +91,14 @@ class WindowFit {
   MeanField& mean_field_;
   OutlierRule rule_;
   ResidualSeeder seeder_;
-  AlignedDoubles residual_;
+  // What find_outliers() found, a block of rows each.
+  struct BlockOutliers {
+    std::vector<Outlier> outliers;
+    double loss = 0.0;
+  };
+  int block_peaks_;  // peaks of a block
+  AlignedDoubles peaks_;
+  std::vector<BlockOutliers> blocks_;
   std::vector<AlignedDoubles> previous_;  // means of each mode, then of the newest time row
   double change_ = 0.0;
   // Of a cold start: what was taken out of each slice, so that it can be put back.

@@ -1,5 +1,6 @@
 // M9, the evidence bound, as a judge of M3 to M8: each update maximises it over one part of q, so
-// it can never fall. These tests hold the oracle itself to that (tests/support/naive_model.h).
+// it can never fall. These tests hold the oracle itself to that (tests/support/naive_model.h); the
+// factorizer's own updates are held to it in sweep_bound_test.cpp.
 
 #include <gtest/gtest.h>
 

@@ -1,71 +1,31 @@
-// Every kernel, in both builds, against plain loops. Arrays end where the last element that a
-// kernel may touch ends, so that the address sanitizer sees one step too far.
+// The products and masked sums, in both builds, against plain loops; solve_rows has a file of its
+// own.
 
 #include "core/model/kernels.h"
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/model/packed.h"
-#include "tests/support/naive_model.h"
 #include "tests/support/random.h"
+#include "tests/support/strided.h"
 
 namespace outlierd::model {
 namespace {
 
+using test::expect_gaps_untouched;
+using test::KernelsTest;
+using test::kUntouched;
 using test::Random;
-
-constexpr double kUntouched = -12345.0;  // stands where no kernel may write
-
-// A matrix of rows at a distance of `ld`, nothing behind the last element of the last row.
-struct Strided {
-  std::ptrdiff_t ld;
-  int rows, columns;
-  std::vector<double> cells;
-
-  Strided(int rows_in, int columns_in, int gap, double fill)
-      : ld(columns_in + gap),
-        rows(rows_in),
-        columns(columns_in),
-        cells(std::size_t((rows_in - 1) * ld + columns_in), fill) {}
-
-  double& at(int i, int j) { return cells[std::size_t(i * ld + j)]; }
-  double at(int i, int j) const { return cells[std::size_t(i * ld + j)]; }
-  double* data() { return cells.data(); }
-  const double* data() const { return cells.data(); }
-};
-
-// Random in the first `used` columns, zero in the others; what lies in the gaps is NaN, so that a
-// kernel that reads it is found out.
-Strided random_matrix(int rows, int columns, int used, int gap, Random& random) {
-  Strided m(rows, columns, gap, std::numeric_limits<double>::quiet_NaN());
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < columns; ++j) m.at(i, j) = j < used ? random.normal() : 0.0;
-  return m;
-}
-
-void expect_gaps_untouched(const Strided& m) {
-  for (int i = 0; i + 1 < m.rows; ++i)
-    for (std::ptrdiff_t j = m.columns; j < m.ld; ++j)
-      ASSERT_EQ(m.cells[std::size_t(i * m.ld + j)], kUntouched) << "row " << i << ", gap " << j;
-}
+using test::random_matrix;
+using test::Strided;
 
 // Two orders of adding n products differ by at most n machine epsilons of the sum of their sizes.
 double rounding(int n, double size) { return 2.3e-16 * (n + 4) * size; }
-
-using Choice = const Kernels& (*)();
-
-class KernelsTest : public testing::TestWithParam<Choice> {
- protected:
-  const Kernels& kernel_ = GetParam()();
-};
 
 // Around the steps inside the kernels: 4 doubles, 8 rows, 32 rows, 256 columns.
 struct Extent {
@@ -184,6 +144,24 @@ TEST_P(KernelsTest, NoKernelNeedsAlignedMemory) {
   EXPECT_NEAR(out[1], sum, 1e-13);
 }
 
+TEST_P(KernelsTest, SquarePeaksAreTheSumAndTheLargestSquareOfEachBlock) {
+  Random random(12);
+  for (int n : {4, 8, 60, 64, 68, 124, 128, 132, 256, 1000}) {
+    std::vector<double> x(static_cast<std::size_t>(n));
+    for (double& value : x) value = random.normal();
+    const int blocks = (n + kPeakBlock - 1) / kPeakBlock;
+    std::vector<double> largest(static_cast<std::size_t>(blocks), 0.0);
+    double sum = 0.0;
+    for (int i = 0; i < n; ++i) {
+      sum += x[i] * x[i];
+      largest[i / kPeakBlock] = std::max(largest[i / kPeakBlock], x[i] * x[i]);
+    }
+    std::vector<double> peaks(largest.size(), kUntouched);
+    EXPECT_NEAR(kernel_.square_peaks(x.data(), n, peaks.data()), sum, rounding(n, sum));
+    EXPECT_EQ(peaks, largest) << n;
+  }
+}
+
 // The mask of `rows` rows: each column observed with probability `share`.
 std::vector<std::uint64_t> random_bits(int rows, int columns, int words, double share,
                                        Random& random) {
@@ -264,151 +242,7 @@ TEST_P(KernelsTest, MaskedSumsOfNothingAreExactlyZeroAndOfAllTheWordSums) {
   }
 }
 
-// n systems of one rank, packed, with gaps of NaN where nothing may be read.
-struct Systems {
-  int n, rank;
-  std::vector<Eigen::MatrixXd> matrices;
-  Strided precision, rhs;
-
-  Systems(int n_in, int rank_in, Random& random)
-      : n(n_in),
-        rank(rank_in),
-        precision(n_in, packed_size(rank_in), random.index(6), std::nan("")),
-        rhs(n_in, rank_in, random.index(6), std::nan("")) {
-    for (int i = 0; i < n; ++i) {
-      set(i, test::random_covariance(rank, 10.0, 0.5, random));
-      for (int r = 0; r < rank; ++r) rhs.at(i, r) = random.normal();
-    }
-  }
-  void set(int i, const Eigen::MatrixXd& matrix) {
-    if (i >= int(matrices.size())) matrices.resize(i + 1);
-    matrices[i] = matrix;
-    for (int r = 0; r < rank; ++r)
-      for (int s = 0; s <= r; ++s) precision.at(i, packed_index(r, s)) = matrix(r, s);
-  }
-};
-
-TEST_P(KernelsTest, SolveRowsIsEigensCholesky) {
-  Random random(8);
-  for (int n : {1, 2, 3, 4, 5, 8, 9, 70})
-    for (int rank : {1, 2, 3, 4, 5, 7, 8, 10, 16, 31, 63, 64}) {
-      const Systems systems(n, rank, random);
-      Strided mean(n, rank, random.index(6), kUntouched);
-      Strided moment(n, packed_size(rank), random.index(6), kUntouched);
-      ASSERT_TRUE(kernel_.solve_rows(n, rank, systems.precision.data(), systems.precision.ld,
-                                     systems.rhs.data(), systems.rhs.ld, mean.data(), mean.ld,
-                                     moment.data(), moment.ld));
-      for (int i = 0; i < n; ++i) {
-        const Eigen::LLT<Eigen::MatrixXd> cholesky(systems.matrices[i]);
-        const Eigen::MatrixXd v = cholesky.solve(Eigen::MatrixXd::Identity(rank, rank));
-        Eigen::VectorXd b(rank);
-        for (int r = 0; r < rank; ++r) b(r) = systems.rhs.at(i, r);
-        const Eigen::VectorXd a = cholesky.solve(b);
-        // Condition numbers stay below 100, so twelve digits are left of sixteen.
-        const double size = 1e-12 * (v.norm() * (1.0 + b.norm()) + a.squaredNorm());
-        for (int r = 0; r < rank; ++r) {
-          ASSERT_NEAR(mean.at(i, r), a(r), size) << "rank " << rank << ", row " << i << " of " << n;
-          for (int s = 0; s <= r; ++s)
-            ASSERT_NEAR(moment.at(i, packed_index(r, s)), v(r, s) + a(r) * a(s), size)
-                << "rank " << rank << ", row " << i << " of " << n;
-        }
-      }
-      expect_gaps_untouched(mean);
-      expect_gaps_untouched(moment);
-    }
-}
-
-TEST_P(KernelsTest, SolveRowsMayWriteTheMomentsOverThePrecisions) {
-  Random random(9);
-  for (int n : {1, 3, 4, 6, 9})
-    for (int rank : {1, 4, 10}) {
-      const Systems systems(n, rank, random);
-      Strided mean(n, rank, 0, kUntouched), mean_in_place = mean;
-      Strided moment(n, packed_size(rank), 0, kUntouched);
-      Strided in_place = systems.precision;
-      ASSERT_TRUE(kernel_.solve_rows(n, rank, systems.precision.data(), systems.precision.ld,
-                                     systems.rhs.data(), systems.rhs.ld, mean.data(), mean.ld,
-                                     moment.data(), moment.ld));
-      ASSERT_TRUE(kernel_.solve_rows(n, rank, in_place.data(), in_place.ld, systems.rhs.data(),
-                                     systems.rhs.ld, mean_in_place.data(), mean_in_place.ld,
-                                     in_place.data(), in_place.ld));
-      EXPECT_EQ(mean.cells, mean_in_place.cells);
-      for (int i = 0; i < n; ++i)
-        for (int p = 0; p < packed_size(rank); ++p)
-          EXPECT_EQ(moment.at(i, p), in_place.at(i, p)) << "row " << i << " of " << n;
-    }
-}
-
-// Parts of a mode go to different threads: a row's answer must not depend on its neighbours.
-TEST_P(KernelsTest, SolveRowsGivesARowTheSameBitsInAnyCompany) {
-  Random random(10);
-  const int n = 11, rank = 6;
-  const Systems systems(n, rank, random);
-  Strided mean(n, rank, 0, 0.0), moment(n, packed_size(rank), 0, 0.0);
-  ASSERT_TRUE(kernel_.solve_rows(n, rank, systems.precision.data(), systems.precision.ld,
-                                 systems.rhs.data(), systems.rhs.ld, mean.data(), mean.ld,
-                                 moment.data(), moment.ld));
-  for (int i = 0; i < n; ++i) {
-    std::vector<double> alone(rank), alone_moment(packed_size(rank));
-    ASSERT_TRUE(kernel_.solve_rows(1, rank, &systems.precision.cells[i * systems.precision.ld],
-                                   systems.precision.ld, &systems.rhs.cells[i * systems.rhs.ld],
-                                   systems.rhs.ld, alone.data(), rank, alone_moment.data(),
-                                   packed_size(rank)));
-    for (int r = 0; r < rank; ++r) EXPECT_EQ(alone[r], mean.at(i, r));
-    for (int p = 0; p < packed_size(rank); ++p) EXPECT_EQ(alone_moment[p], moment.at(i, p));
-  }
-}
-
-bool solves(const Kernels& kernel, const Systems& systems) {
-  Strided mean(systems.n, systems.rank, 0, 0.0);
-  Strided moment(systems.n, packed_size(systems.rank), 0, 0.0);
-  return kernel.solve_rows(systems.n, systems.rank, systems.precision.data(), systems.precision.ld,
-                           systems.rhs.data(), systems.rhs.ld, mean.data(), mean.ld, moment.data(),
-                           moment.ld);
-}
-
-TEST_P(KernelsTest, SolveRowsRefusesWhatIsNotPositiveDefiniteWhereverItStands) {
-  Random random(11);
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (int rank : {1, 2, 3, 7, 10, 64}) {
-    const Eigen::MatrixXd good = test::random_covariance(rank, 10.0, 0.5, random);
-    std::vector<std::pair<std::string, Eigen::MatrixXd>> bad;
-    bad.emplace_back("zero", Eigen::MatrixXd::Zero(rank, rank));
-    bad.emplace_back("negative", -good);
-    bad.emplace_back("all NaN", Eigen::MatrixXd::Constant(rank, rank, nan));
-    for (int r : {0, rank / 2, rank - 1})
-      for (double value : {-1.0, nan, infinity, -infinity}) {
-        Eigen::MatrixXd matrix = good;
-        matrix(r, r) = value;
-        bad.emplace_back("diagonal " + std::to_string(value), matrix);
-      }
-    if (rank > 1) {
-      bad.emplace_back("singular", Eigen::MatrixXd::Ones(rank, rank));
-      for (double value : {100.0, nan, infinity}) {  // 100 exceeds the diagonal: indefinite
-        Eigen::MatrixXd matrix = good;
-        matrix(rank - 1, 0) = matrix(0, rank - 1) = value;
-        bad.emplace_back("off the diagonal " + std::to_string(value), matrix);
-      }
-    }
-    for (int n : {1, 4, 5, 7}) {
-      Systems systems(n, rank, random);
-      ASSERT_TRUE(solves(kernel_, systems));
-      for (const auto& [name, matrix] : bad)
-        for (int at = 0; at < n; ++at) {
-          const Eigen::MatrixXd kept = systems.matrices[at];
-          systems.set(at, matrix);
-          EXPECT_FALSE(solves(kernel_, systems)) << name << ", rank " << rank << ", at " << at;
-          systems.set(at, kept);
-        }
-    }
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(, KernelsTest, testing::Values(Choice(kernels), Choice(baseline_kernels)),
-                         [](const auto& choice) {
-                           return choice.index == 0 ? "Best" : "Baseline";
-                         });
+INSTANTIATE_TEST_SUITE_P(, KernelsTest, test::both_kernels(), test::name_of_choice);
 
 }  // namespace
 }  // namespace outlierd::model

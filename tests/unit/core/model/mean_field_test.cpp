@@ -9,10 +9,10 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "tests/support/model_bench.h"
 #include "tests/support/naive_model.h"
 #include "tests/support/random.h"
 
@@ -20,75 +20,8 @@ namespace outlierd::model {
 namespace {
 
 using test::NaiveModel;
+using Bench = test::ModelBench;
 using test::Random;
-
-void pack(const Eigen::MatrixXd& means, const std::vector<Eigen::MatrixXd>& covariances,
-          FactorRows& out) {
-  for (int i = 0; i < int(means.rows()); ++i)
-    for (int r = 0; r < int(means.cols()); ++r) {
-      out.mean_of(i)[r] = means(i, r);
-      for (int s = 0; s <= r; ++s)
-        out.moment_of(i)[packed_index(r, s)] = covariances[i](r, s) + means(i, r) * means(i, s);
-    }
-}
-
-Posterior posterior_of(const NaiveModel& naive, int window, int max_rank) {
-  Posterior q(naive.sizes, window, max_rank);
-  q.rank = naive.rank();
-  for (std::size_t n = 0; n < naive.sizes.size(); ++n)
-    pack(naive.means[n], naive.covariances[n], q.modes[n]);
-  pack(naive.time_means, naive.time_covariances, q.time);
-  for (int r = 0; r < q.rank; ++r) q.lambda[r] = naive.lambda(r);
-  q.tau = naive.tau;
-  return q;
-}
-
-// The naive model's window and posterior as MeanField takes them. Room for more slices and more
-// components than are in use, as in a window that is filling.
-struct Bench {
-  static constexpr int kSpare = 2;
-
-  ThreadTeam team;
-  int window_size, max_rank;
-  Window window;
-  Posterior q;
-  MeanField field;
-  WindowView view;
-
-  explicit Bench(const NaiveModel& naive, int threads = 1)
-      : team(threads),
-        window_size(naive.slices() + kSpare),
-        max_rank(naive.rank() + kSpare),
-        window(naive.sizes, window_size, max_rank),
-        q(posterior_of(naive, window_size, max_rank)),
-        field(naive.sizes, window_size, max_rank, team) {
-    for (int t = 0; t < naive.slices(); ++t) {
-      Slice slice(naive.sizes);
-      for (int cell = 0; cell < naive.cells(); ++cell)
-        if (naive.window[t].mask[cell]) slice.set(cell, naive.target(t, cell));
-      window.load(slice, 1.0, window.staged());
-      window.commit();
-    }
-    for (int t = 0; t < naive.slices(); ++t) {
-      view.slices.push_back(&window[t]);
-      view.weights.push_back(naive.window[t].weight);
-    }
-    refresh();
-  }
-  Bench(const Bench&) = delete;
-  Bench& operator=(const Bench&) = delete;
-
-  void refresh() {
-    field.refresh_rows(q);
-    field.refresh_columns(q);
-    field.project(q, view);
-  }
-  // Where a cell lies in an array of the layout.
-  std::size_t place(int cell) const {
-    const Layout& layout = window.layout();
-    return std::size_t(cell / layout.columns) * layout.stride + cell % layout.columns;
-  }
-};
 
 // Relative to the largest entry of a row. The sums are of a few hundred terms and the precisions'
 // condition numbers below 1e4, which leaves ten digits.
@@ -243,18 +176,16 @@ TEST_P(MeanFieldTest, LowRankAndItsSquaresAreTheExpectationsOfEveryCell) {
   }
 }
 
-TEST_P(MeanFieldTest, ResidualIsBaseMinusLowRankWhereObservedAndZeroElsewhere) {
+TEST_P(MeanFieldTest, ResidualIsValueMinusLowRankWhereObservedAndZeroElsewhere) {
   Bench bench(naive_);
   const Layout& layout = bench.window.layout();
   for (int t = 0; t < naive_.slices(); ++t) {
-    AlignedDoubles base(layout.padded_cells(), 0.0), residual(layout.padded_cells(), 7.0);
-    for (int cell = 0; cell < naive_.cells(); ++cell) base[bench.place(cell)] = random_.normal();
-    bench.field.residual(bench.q, bench.window[t], bench.q.time.mean_of(t), base.data(),
-                         residual.data());
+    AlignedDoubles residual(layout.padded_cells(), 7.0);
+    bench.field.residual(bench.q, bench.window[t], bench.q.time.mean_of(t), residual.data());
     AlignedDoubles expected(layout.padded_cells(), 0.0);
     for (int cell = 0; cell < naive_.cells(); ++cell)
       if (naive_.window[t].mask[cell])
-        expected[bench.place(cell)] = base[bench.place(cell)] - naive_.low_rank(t, cell);
+        expected[bench.place(cell)] = naive_.target(t, cell) - naive_.low_rank(t, cell);
     for (std::size_t place = 0; place < expected.size(); ++place) {
       if (expected[place] == 0.0) {
         EXPECT_EQ(residual[place], 0.0) << "not observed, or padding, at " << place;
@@ -262,6 +193,26 @@ TEST_P(MeanFieldTest, ResidualIsBaseMinusLowRankWhereObservedAndZeroElsewhere) {
         EXPECT_NEAR(residual[place], expected[place], 1e-12);  // numbers of size 1 to 10
       }
     }
+  }
+}
+
+// Block by block, each once: the same numbers as all at a time.
+TEST_P(MeanFieldTest, VisitedResidualsAreTheResiduals) {
+  Bench bench(naive_);
+  const Layout& layout = bench.window.layout();
+  for (int t = 0; t < naive_.slices(); ++t) {
+    AlignedDoubles residual(layout.padded_cells(), 7.0), visited(layout.padded_cells(), 8.0);
+    bench.field.residual(bench.q, bench.window[t], bench.q.time.mean_of(t), residual.data());
+    std::vector<int> visits(bench.field.row_blocks(), 0);
+    bench.field.visit_residuals(
+        bench.q, bench.window[t], bench.q.time.mean_of(t), [&](int block, const double* residuals) {
+          ++visits[block];
+          const int first = block * kRowBlock;
+          const int rows = std::min(kRowBlock, layout.rows - first);
+          std::copy_n(residuals, rows * layout.stride, visited.begin() + first * layout.stride);
+        });
+    EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+    EXPECT_EQ(visited, residual);
   }
 }
 
@@ -352,67 +303,6 @@ std::vector<Setting> settings() {
 }
 INSTANTIATE_TEST_SUITE_P(, MeanFieldTest, testing::ValuesIn(settings()),
                          [](const auto& setting) { return setting.param.name; });
-
-// Everything MeanField computes, in one row of numbers.
-std::vector<double> outcome(const NaiveModel& naive, int threads) {
-  Bench bench(naive, threads);
-  std::vector<double> numbers;
-  const auto keep = [&](const auto& x) { numbers.insert(numbers.end(), x.begin(), x.end()); };
-  for (int sweep = 0; sweep < 2; ++sweep) {
-    EXPECT_TRUE(bench.field.update_row_mode(bench.q, bench.view));
-    EXPECT_TRUE(bench.field.update_column_modes(bench.q, bench.view));
-    bench.field.project(bench.q, bench.view);
-    EXPECT_TRUE(bench.field.update_time(bench.q, bench.view));
-    bench.field.update_component_precision(bench.q, bench.view.size(),
-                                           bench.field.component_count(bench.view.size()));
-  }
-  for (const FactorRows& mode : bench.q.modes) {
-    keep(mode.mean);
-    keep(mode.moment);
-  }
-  keep(bench.q.time.mean);
-  keep(bench.q.time.moment);
-  keep(bench.q.lambda);
-  numbers.push_back(bench.field.summarized_error(bench.q, bench.view));
-
-  AlignedDoubles cells(bench.window.layout().padded_cells(), 0.0);
-  const int newest = bench.view.size() - 1;
-  bench.field.low_rank(bench.q, bench.q.time.mean_of(newest), cells.data());
-  keep(cells);
-  bench.field.low_rank_squares(bench.q, bench.q.time.moment_of(newest), cells.data());
-  keep(cells);
-  bench.field.residual(bench.q, bench.view.newest(), bench.q.time.mean_of(newest),
-                       bench.view.newest().values.data(), cells.data());
-  keep(cells);
-  return numbers;
-}
-
-class ThreadsTest : public testing::TestWithParam<std::tuple<Setting, int>> {};
-
-TEST_P(ThreadsTest, AnyNumberOfThemGivesTheSameBits) {
-  const auto& [setting, rank] = GetParam();
-  Random random(5);
-  const NaiveModel naive = test::random_model(setting.shape, rank, 0.9, setting.missing, random);
-  const std::vector<double> alone = outcome(naive, 1);
-  for (double number : alone) ASSERT_TRUE(std::isfinite(number));
-  EXPECT_EQ(outcome(naive, 2), alone);
-  EXPECT_EQ(outcome(naive, 3), alone);
-}
-
-const std::vector<double> kFull(6, 0.0);
-const std::vector<double> kMasked = {0, 0.1, 0.6, 0.1, 0, 0.3};
-const std::vector<double> kManyMasked(20, 0.2);
-
-// 130 x 150 x 6 at rank 5 splits the passes over the ring; the last two also split what is done row
-// by row and slice by slice.
-INSTANTIATE_TEST_SUITE_P(
-    , ThreadsTest,
-    testing::Values(std::tuple{Setting{"Full", {130, 150}, kFull}, 5},
-                    std::tuple{Setting{"Masked", {130, 150}, kMasked}, 5},
-                    std::tuple{Setting{"ThreeWayMasked", {130, 15, 10}, kMasked}, 5},
-                    std::tuple{Setting{"WideFull", {260, 221}, std::vector<double>(20, 0.0)}, 12},
-                    std::tuple{Setting{"WideMasked", {260, 221}, kManyMasked}, 12}),
-    [](const auto& setting) { return std::get<0>(setting.param).name; });
 
 }  // namespace
 }  // namespace outlierd::model

@@ -118,24 +118,6 @@ TEST_P(WindowTest, ACommitMovesNoMemory) {
   }
 }
 
-TEST_P(WindowTest, AClearedWindowFillsAgainInOrder) {
-  Random random(4);
-  Window window(GetParam(), 3, 2);
-  for (int n = 0; n < 5; ++n) {
-    window.load(random_slice(GetParam(), 0.2, random), 1.0, window.staged());
-    window.commit();
-  }
-  window.clear();
-  EXPECT_EQ(window.size(), 0);
-  std::vector<Slice> expected;
-  for (int n = 0; n < 3; ++n) {
-    expected.push_back(random_slice(GetParam(), 0.2, random));
-    window.load(expected.back(), 1.0, window.staged());
-    window.commit();
-    for (int k = 0; k <= n; ++k) expect_holds(window.layout(), window[k], expected[k], 1.0);
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(, WindowTest,
                          testing::Values(SliceShape{1}, SliceShape{6}, SliceShape{5, 7},
                                          SliceShape{1, 9}, SliceShape{64, 64}, SliceShape{65, 63},

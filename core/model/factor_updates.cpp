@@ -1,0 +1,224 @@
+// M3: the factor updates of MeanField.
+
+#include <algorithm>
+#include <atomic>
+
+#include "core/model/mean_field.h"
+#include "core/model/row_sums.h"
+
+namespace outlierd::model {
+
+bool MeanField::all_full(const WindowView& view) const {
+  return std::all_of(view.slices.begin(), view.slices.end(),
+                     [](const WindowSlice* slice) { return slice->full; });
+}
+
+void MeanField::sum_time_moments(const Posterior& q, const WindowView& view, bool only_full) {
+  std::fill(weighted_time_.begin(), weighted_time_.end(), 0.0);
+  for (int t = 0; t < view.size(); ++t)
+    if (!only_full || view.slices[t]->full)
+      add_scaled(packed_size(q.rank), view.weights[t], q.time.moment_of(t), weighted_time_.data());
+}
+
+bool MeanField::solve_shared(const Posterior& q, const double* gram, FactorRows& factor) {
+  const int packed = packed_size(q.rank);
+  double* shared = precision_.data();
+  for (int p = 0; p < packed; ++p) shared[p] = q.tau * gram[p];
+  for (int r = 0; r < q.rank; ++r) shared[packed_index(r, r)] += q.lambda[r];
+  // With a zero right-hand side the mean is zero and the moment is V itself.
+  double none[kMaxRank] = {};
+  double zero_mean[kMaxRank];
+  if (!kernels_.solve_rows(1, q.rank, shared, moment_stride_, none, stride_, zero_mean, stride_,
+                           shared, moment_stride_))
+    return false;
+
+  double v[kMaxRank * kMaxRank];
+  for (int r = 0; r < q.rank; ++r)
+    for (int s = 0; s < q.rank; ++s) v[r * q.rank + s] = shared[packed_index(r, s)];
+  for (int i = 0; i < factor.rows; ++i) {
+    const double* rhs = rhs_.data() + std::ptrdiff_t(i) * stride_;
+    double* mean = factor.mean_of(i);
+    double* moment = factor.moment_of(i);
+    double sums[kMaxRank] = {};
+    for (int s = 0; s < q.rank; ++s) add_scaled(q.rank, rhs[s], v + s * q.rank, sums);
+    std::copy_n(sums, q.rank, mean);
+    for (int r = 0, p = 0; r < q.rank; ++r)
+      for (int s = 0; s <= r; ++s, ++p) moment[p] = shared[p] + mean[r] * mean[s];
+  }
+  return true;
+}
+
+bool MeanField::solve_each(const Posterior& q, FactorRows& factor) {
+  std::atomic<bool> ok{true};
+  const int row_parts = parts(factor.rows, kRowBlock, double(q.rank) * q.rank * q.rank * 4);
+  team_.run(row_parts, [&](int part) {
+    const Range rows = range_of(part, row_parts, factor.rows, kRowBlock);
+    const std::ptrdiff_t first = rows.begin;
+    if (!kernels_.solve_rows(rows.end - rows.begin, q.rank,
+                             precision_.data() + first * moment_stride_, moment_stride_,
+                             rhs_.data() + first * stride_, stride_, factor.mean_of(rows.begin),
+                             stride_, factor.moment_of(rows.begin), moment_stride_))
+      ok = false;
+  });
+  return ok;
+}
+
+// M3 for the first mode:
+//
+//   V_i = ( tau sum_t w_t (masked sum of E[k k'])_it * E[c_t c_t'] + diag(lambda) )^-1
+//   a_i = tau V_i sum_t w_t (D_t K)_i * c_t
+bool MeanField::update_row_mode(Posterior& q, const WindowView& view) {
+  FactorRows& a = q.modes[0];
+  const int rank = q.rank, packed = packed_size(rank);
+  const bool shared = all_full(view);
+  sum_time_moments(q, view, !shared);
+
+  const int row_parts = parts(a.rows, kRowBlock, double(view.size()) * (shared ? rank : packed));
+  team_.run(row_parts, [&](int part) {
+    const Range rows = range_of(part, row_parts, a.rows, kRowBlock);
+    for (int i = rows.begin; i < rows.end; ++i) {
+      double* rhs = rhs_.data() + std::ptrdiff_t(i) * stride_;
+      std::fill_n(rhs, rank, 0.0);
+      for (int t = 0; t < view.size(); ++t)
+        add_product(rank, q.tau * view.weights[t], q.time.mean_of(t),
+                    view.slices[t]->projected.data() + std::ptrdiff_t(i) * stride_, rhs);
+      if (shared) continue;
+      double* precision = precision_.data() + std::ptrdiff_t(i) * moment_stride_;
+      for (int p = 0; p < packed; ++p) precision[p] = weighted_time_[p] * k_gram_[p];
+      for (int t = 0; t < view.size(); ++t)
+        if (!view.slices[t]->full)
+          add_product(packed, view.weights[t], q.time.moment_of(t),
+                      view.slices[t]->moment_sums.data() + std::ptrdiff_t(i) * moment_stride_,
+                      precision);
+      for (int p = 0; p < packed; ++p) precision[p] *= q.tau;
+      for (int r = 0; r < rank; ++r) precision[packed_index(r, r)] += q.lambda[r];
+    }
+  });
+  if (shared) {
+    for (int p = 0; p < packed; ++p) weighted_time_[p] *= k_gram_[p];
+    if (!solve_shared(q, weighted_time_.data(), a)) return false;
+  } else if (!solve_each(q, a)) {
+    return false;
+  }
+  refresh_rows(q);
+  return true;
+}
+
+// z[r, j] = sum_t w_t c_t[r] sum_i D_t[i, j] a_i[r]
+void MeanField::fold(const Posterior& q, const WindowView& view) {
+  const FactorRows& a = q.modes[0];
+  const int rank = q.rank;
+  for (int t = 0; t < view.size(); ++t) {
+    const double* c = q.time.mean_of(t);
+    double* x = weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_;
+    for (int i = 0; i < a.rows; ++i, x += stride_)
+      for (int r = 0; r < rank; ++r) x[r] = view.weights[t] * c[r] * a.mean_of(i)[r];
+  }
+  const double work = double(view.size()) * layout_.rows * rank;
+  const int column_parts = parts(layout_.stride, 2 * kColumnStep, work);
+  team_.run(column_parts, [&](int part) {
+    const Range columns = range_of(part, column_parts, layout_.stride, 2 * kColumnStep);
+    const int width = columns.end - columns.begin;
+    for (int r = 0; r < rank; ++r)
+      std::fill_n(z_.data() + std::ptrdiff_t(r) * layout_.stride + columns.begin, width, 0.0);
+    for (int t = 0; t < view.size(); ++t)
+      kernels_.multiply_transposed(view.slices[t]->values.data() + columns.begin, layout_.stride,
+                                   a.rows, width,
+                                   weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_,
+                                   stride_, rank, z_.data() + columns.begin, layout_.stride);
+  });
+}
+
+// h[j] = sum_t w_t E[c_t c_t'] * (masked sum over rows of E[a a'])_jt
+void MeanField::fold_moments(const Posterior& q, const WindowView& view) {
+  const int packed = packed_size(q.rank), wide = padded(packed);
+  sum_time_moments(q, view, true);
+  for (int t = 0; t < view.size(); ++t) bits_[t] = view.slices[t]->column_bits.data();
+  const double work = double(layout_.rows) * view.size() * packed * 0.5;
+  const int column_parts = parts(layout_.columns, kRowBlock, work);
+  team_.run(column_parts, [&](int part) {
+    const Range columns = range_of(part, column_parts, layout_.columns, kRowBlock);
+    double** sums = part_sums_.data() + std::ptrdiff_t(part) * view.size();
+    double* scratch =
+        h_scratch_.data() + std::ptrdiff_t(part) * std::ptrdiff_t(h_scratch_.size()) / most_parts_;
+    for (int t = 0; t < view.size(); ++t)
+      sums[t] =
+          view.slices[t]->full ? nullptr : scratch + std::ptrdiff_t(t) * kRowBlock * moment_stride_;
+    for (int first = columns.begin; first < columns.end; first += kRowBlock) {
+      const int last = std::min(first + kRowBlock, columns.end);
+      kernels_.masked_sums(bits_.data(), layout_.column_words, view.size(), first, last,
+                           layout_.rows, q.modes[0].moment.data(), moment_stride_,
+                           a_word_sums_.data(), moment_stride_, wide, sums, moment_stride_);
+      for (int j = first; j < last; ++j) {
+        double* h = h_.data() + std::ptrdiff_t(j) * moment_stride_;
+        for (int p = 0; p < packed; ++p) h[p] = weighted_time_[p] * gram_[0][p];
+        for (int t = 0; t < view.size(); ++t)
+          if (sums[t])
+            add_product(packed, view.weights[t], q.time.moment_of(t),
+                        sums[t] + std::ptrdiff_t(j - first) * moment_stride_, h);
+      }
+    }
+  });
+}
+
+// Right-hand sides, and precisions where they differ between rows, of one column mode: z and h
+// summed over the columns of each row, times the factors of the other column modes.
+void MeanField::gather_column_mode(const Posterior& q, int mode, bool full) {
+  const int rank = q.rank, packed = packed_size(rank);
+  const int modes = int(q.modes.size());
+  const int rows = q.modes[mode].rows;
+  for (int i = 0; i < rows; ++i) {
+    std::fill_n(rhs_.data() + std::ptrdiff_t(i) * stride_, rank, 0.0);
+    if (!full) std::fill_n(precision_.data() + std::ptrdiff_t(i) * moment_stride_, packed, 0.0);
+  }
+  for (int j = 0; j < layout_.columns; ++j) {
+    double mean[kMaxRank];
+    double moment[kMaxRank * (kMaxRank + 1) / 2];
+    for (int r = 0; r < rank; ++r) mean[r] = q.tau * z_[std::ptrdiff_t(r) * layout_.stride + j];
+    const double* h = h_.data() + std::ptrdiff_t(j) * moment_stride_;
+    if (!full)
+      for (int p = 0; p < packed; ++p) moment[p] = q.tau * h[p];
+    for (int other = 1; other < modes; ++other) {
+      if (other == mode) continue;
+      const double* a = q.modes[other].mean_of(coordinate(j, other));
+      const double* m = q.modes[other].moment_of(coordinate(j, other));
+      for (int r = 0; r < rank; ++r) mean[r] *= a[r];
+      if (!full)
+        for (int p = 0; p < packed; ++p) moment[p] *= m[p];
+    }
+    const std::ptrdiff_t i = coordinate(j, mode);
+    add_scaled(rank, 1.0, mean, rhs_.data() + i * stride_);
+    if (!full) add_scaled(packed, 1.0, moment, precision_.data() + i * moment_stride_);
+  }
+  if (!full)
+    for (int i = 0; i < rows; ++i)
+      for (int r = 0; r < rank; ++r)
+        precision_[std::ptrdiff_t(i) * moment_stride_ + packed_index(r, r)] += q.lambda[r];
+}
+
+bool MeanField::update_column_modes(Posterior& q, const WindowView& view) {
+  const int modes = int(q.modes.size());
+  if (modes == 1) return true;
+  const int packed = packed_size(q.rank);
+  const bool full = all_full(view);
+  fold(q, view);
+  if (!full) fold_moments(q, view);
+  for (int mode = 1; mode < modes; ++mode) {
+    gather_column_mode(q, mode, full);
+    if (full) {
+      sum_time_moments(q, view, false);
+      for (int other = 0; other < modes; ++other)
+        if (other != mode)
+          for (int p = 0; p < packed; ++p) weighted_time_[p] *= gram_[other][p];
+      if (!solve_shared(q, weighted_time_.data(), q.modes[mode])) return false;
+      sum_moments(q.modes[mode].rows, packed, q.modes[mode].moment.data(), moment_stride_,
+                  gram_[mode].data());
+    } else if (!solve_each(q, q.modes[mode])) {
+      return false;
+    }
+  }
+  refresh_columns(q);
+  return true;
+}
+
+}  // namespace outlierd::model

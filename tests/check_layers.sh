@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Fails if a layer includes what lies above it. The arrows: daemon -> config -> core -> Eigen.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+status=0
+forbid() {  # forbid <folder> <pattern> <why>
+  if grep -rnE "#include [<\"]($2)" "$1" --include='*.h' --include='*.cpp' 2>/dev/null; then
+    echo "^ $1 $3"
+    status=1
+  fi
+}
+forbid core 'boost/|nlohmann/|yaml-cpp/|spdlog/|sqlite3|config/|daemon/|tests/' 'may know only Eigen, std and std::expected'
+forbid core 'iostream|fstream|filesystem|chrono|unistd|sys/' 'does no input or output and reads no clock'
+forbid config 'boost/|nlohmann/|spdlog/|sqlite3|daemon/|tests/' 'may know only yaml-cpp and core'
+forbid daemon 'tests/' 'may not know its tests'
+[ "$status" -eq 0 ] && echo "layers are as they should be"
+exit "$status"

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Everything: tests/run.sh, static analysis, a fuzz campaign (FUZZ_SECONDS a target, default 600) and
+# the benchmarks. Takes its time; run by hand, not by CI.
+set -eu
+cd "$(dirname "$0")/.."
+bash tests/run.sh
+
+printf '\n== clang-tidy\n'
+git ls-files 'core/*.cpp' | grep -v kernels_avx2 | xargs clang-tidy-14 -p build/dev --quiet
+
+printf '\n== fuzzing\n'
+cmake --preset fuzz -DOUTLIERD_TESTS=OFF -DOUTLIERD_BENCH=OFF >/dev/null
+cmake --build --preset fuzz
+mkdir -p build/fuzz/corpus
+build/fuzz/fuzz_restore_factorizer -max_total_time="${FUZZ_SECONDS:-600}" -print_final_stats=1 \
+  build/fuzz/corpus tests/fuzz/corpus/restore_factorizer
+
+printf '\n== benchmarks\n'
+build/release/outlierd_bench --json build/bench.json
+build/release/outlierd_tables

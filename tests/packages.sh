@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs what building and testing outlierd needs on Debian 12, by name; nothing where all is there.
+set -eu
+packages=(
+  build-essential ccache clang-14 clang-format-14 clang-tidy-14 cmake git libbenchmark-dev
+  libclang-rt-14-dev libeigen3-dev libexpected-dev libgtest-dev ninja-build zlib1g-dev
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+echo "installing: ${missing[*]}"
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+"${as_root[@]}" apt-get update -qq
+DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# On a fresh Debian 12: installs what is needed, checks format and layers, builds, runs every test,
+# then runs what sanitizers are for under them. Ends with ctest's summary; exit 0 when all pass.
+set -eu
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "packages"
+bash tests/packages.sh
+
+step "format"
+git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format-14 --dry-run --Werror
+
+step "address and undefined-behaviour sanitizers"
+cmake --preset asan -DOUTLIERD_BENCH=OFF >/dev/null
+cmake --build --preset asan
+ctest --preset asan -j "$(nproc)" --output-on-failure
+
+step "thread sanitizer"
+cmake --preset tsan -DOUTLIERD_BENCH=OFF >/dev/null
+cmake --build --preset tsan
+ctest --preset tsan --output-on-failure
+
+step "release build"
+cmake --preset release -DOUTLIERD_TESTS=OFF >/dev/null
+cmake --build --preset release
+
+step "all tests"
+cmake --preset dev -DOUTLIERD_BENCH=OFF >/dev/null
+cmake --build --preset dev
+ctest --preset dev -j "$(nproc)" --output-on-failure
