@@ -7,16 +7,9 @@
 namespace outlierd::model {
 namespace {
 
-constexpr int kSketches = 8;            // columns of the random sketch, a multiple of 4
+constexpr int kGroups = 8;              // of rows, summed apart, whatever the threads
 constexpr int kPowerIterations = 12;    // of a matrix's leading direction
 constexpr double kSeedVariance = 1e-4;  // of a new component's rows, at unit scale
-
-std::uint64_t next_random(std::uint64_t& state) {  // splitmix64
-  std::uint64_t z = (state += 0x9E3779B97F4A7C15ull);
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-  return z ^ (z >> 31);
-}
 
 double norm_of(const double* x, std::ptrdiff_t n) {
   double squares = 0.0;
@@ -118,8 +111,9 @@ ResidualSeeder::ResidualSeeder(const SliceShape& shape, int window)
       mode_steps_(shape.size(), 1),
       window_(window),
       kernels_(kernels()),
-      signs_(std::size_t(kSketches) * layout_.stride),
-      sketch_(std::size_t(window) * layout_.rows * kSketches),
+      row_residuals_(std::size_t(kGroups) * window * layout_.stride),
+      row_gram_(std::size_t(kGroups) * window * window),
+      group_grams_(row_gram_.size()),
       sum_(layout_.padded_cells()),
       right_(std::size_t(layout_.stride)),
       left_(std::size_t(layout_.rows)),
@@ -129,32 +123,43 @@ ResidualSeeder::ResidualSeeder(const SliceShape& shape, int window)
       time_(std::size_t(window)) {
   for (int mode = int(shape.size()) - 2; mode >= 1; --mode)
     mode_steps_[mode] = mode_steps_[mode + 1] * shape[mode + 1];
-  std::uint64_t state = 1;
-  for (int k = 0; k < kSketches; ++k)
-    for (int j = 0; j < layout_.columns; ++j)
-      signs_[std::size_t(k) * layout_.stride + j] = next_random(state) >> 63 ? 1.0 : -1.0;
   for (int size : shape) direction_.emplace_back(std::size_t(size), 0.0);
 }
 
-// The leading eigenvector of the Gram matrix of the residual slices, each seen through the sketch.
+// The Gram matrix of the residual slices, weighted: gram_[t, s] = sqrt(w_t w_s) <residual_t,
+// residual_s>, row of cells by row of cells.
+void ResidualSeeder::sum_gram(const Posterior& q, const WindowView& view, MeanField& mean_field) {
+  const int slices = view.size();
+  const std::ptrdiff_t squares = std::ptrdiff_t(window_) * window_;
+  mean_field.team().run(kGroups, [&](int group) {
+    double* residuals = row_residuals_.data() + std::ptrdiff_t(group) * window_ * layout_.stride;
+    double* row_gram = row_gram_.data() + group * squares;
+    double* total = group_grams_.data() + group * squares;
+    std::fill_n(total, squares, 0.0);
+    const auto bound = [&](int g) { return int(std::int64_t(layout_.rows) * g / kGroups); };
+    for (int row = bound(group); row < bound(group + 1); ++row) {
+      for (int t = 0; t < slices; ++t)
+        mean_field.residual_rows(q, *view.slices[t], q.time.mean_of(t), row, row + 1,
+                                 residuals + std::ptrdiff_t(t) * layout_.stride);
+      kernels_.multiply(residuals, layout_.stride, slices, layout_.stride, residuals,
+                        layout_.stride, slices, row_gram, window_);
+      for (int t = 0; t < slices; ++t)
+        for (int s = 0; s < slices; ++s) total[t * window_ + s] += row_gram[t * window_ + s];
+    }
+  });
+  for (int t = 0; t < slices; ++t)
+    for (int s = 0; s < slices; ++s) {
+      double sum = 0.0;
+      for (int group = 0; group < kGroups; ++group)
+        sum += group_grams_[group * squares + std::ptrdiff_t(t) * window_ + s];
+      gram_[std::size_t(t) * window_ + s] = std::sqrt(view.weights[t] * view.weights[s]) * sum;
+    }
+}
+
+// The leading eigenvector of that matrix.
 void ResidualSeeder::start_time(const Posterior& q, const WindowView& view, MeanField& mean_field) {
   const int slices = view.size();
-  const std::ptrdiff_t size = std::ptrdiff_t(layout_.rows) * kSketches;
-  for (int t = 0; t < slices; ++t) {
-    double* sketch = sketch_.data() + t * size;
-    mean_field.visit_residuals(
-        q, *view.slices[t], q.time.mean_of(t), [&](int block, const double* residuals) {
-          kernels_.multiply(residuals, layout_.stride, block_rows(block), layout_.stride,
-                            signs_.data(), layout_.stride, kSketches,
-                            sketch + std::ptrdiff_t(block) * kRowBlock * kSketches, kSketches);
-        });
-    for (int s = 0; s <= t; ++s) {
-      const double* other = sketch_.data() + s * size;
-      const double dot = std::sqrt(view.weights[t] * view.weights[s]) *
-                         std::inner_product(sketch, sketch + size, other, 0.0);
-      gram_[std::size_t(t) * window_ + s] = gram_[std::size_t(s) * window_ + t] = dot;
-    }
-  }
+  sum_gram(q, view, mean_field);
   // Start from the row of the largest slice; it cannot be orthogonal to the leading direction
   // without being the direction of another, as large.
   int largest = 0;

@@ -35,6 +35,7 @@ class ResidualSeeder {
   bool add_to(Posterior& q, int slices) const;
 
  private:
+  void sum_gram(const Posterior& q, const WindowView& view, MeanField& mean_field);
   void start_time(const Posterior& q, const WindowView& view, MeanField& mean_field);
   void sum_residuals(const Posterior& q, const WindowView& view, MeanField& mean_field);
   void factor_sum(int iterations);
@@ -48,10 +49,10 @@ class ResidualSeeder {
   std::vector<int> mode_steps_;
   int window_;
   const Kernels& kernels_;
-  AlignedDoubles signs_;   // random +-1, sketches x layout.stride
-  AlignedDoubles sketch_;  // window x rows x sketches
-  AlignedDoubles sum_;     // rows x layout.stride
-  AlignedDoubles right_;   // layout.stride: the column modes' direction, multiplied out
+  AlignedDoubles row_residuals_;           // per group: window x layout.stride
+  AlignedDoubles row_gram_, group_grams_;  // per group: window x window
+  AlignedDoubles sum_;                     // rows x layout.stride
+  AlignedDoubles right_;  // layout.stride: the column modes' direction, multiplied out
   AlignedDoubles left_, folded_;
   std::vector<double> gram_, eigen_;            // window x window, window
   std::vector<std::vector<double>> direction_;  // unit vectors, a mode each

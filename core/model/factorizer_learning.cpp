@@ -9,6 +9,9 @@
 namespace outlierd::model {
 namespace {
 
+constexpr double kSpikeOfMedian = 1e6;
+constexpr int kLargestExponent = 1000;
+
 bool all_finite(const AlignedDoubles& values) {
   // A sum is finite only if every term is; NaN and infinity both survive the multiplication.
   double sum = 0.0;
@@ -121,21 +124,29 @@ void StreamingFactorizer::State::maintain() {
   if (learned % options.reseed_slices == 0 && fit_.seed(q, view_, 1)) fit_.refresh(q, view_);
 }
 
+// The exponent that brings the window's RMS to between 1 and 2. Values a million times the median
+// do not count in full: one spike must not decide the unit of everything else.
 bool StreamingFactorizer::State::normalize_window() {
-  double largest = 0.0;
-  for (const WindowSlice* slice : view_.slices)
-    for (double value : slice->values) largest = std::max(largest, std::abs(value));
-  if (!(largest > 0.0)) return false;
-  // By the largest first, so that no square overflows.
-  const double first = std::ldexp(1.0, -std::ilogb(largest));
-  double squares = 0.0, cells = 0.0;
+  std::vector<double> sizes;
+  double cells = 0.0;
   for (const WindowSlice* slice : view_.slices) {
-    for (double value : slice->values) squares += value * first * (value * first);
     cells += double(slice->observed);
+    for (double value : slice->values)
+      if (value != 0.0) sizes.push_back(std::abs(value));
   }
-  exponent = std::ilogb(largest) + std::ilogb(std::sqrt(squares / cells));
+  if (sizes.empty()) return false;
+  const auto middle = sizes.begin() + std::ptrdiff_t(sizes.size() / 2);
+  std::nth_element(sizes.begin(), middle, sizes.end());
+  // Relative to the median, so that no square overflows.
+  const double unit_size = *middle;
+  double squares = 0.0;
+  for (double size : sizes) squares += std::pow(std::min(size / unit_size, kSpikeOfMedian), 2);
+  const int found = std::ilogb(unit_size) + std::ilogb(std::sqrt(squares / cells));
+  if (std::abs(found) > kLargestExponent) return false;  // its power of two is not a number
+  exponent = found;
   for (WindowSlice* slice : view_.slices) {
-    for (double& value : slice->values) value = std::ldexp(value, -exponent);
+    for (double& value : slice->values)
+      value = std::clamp(std::ldexp(value, -exponent), -kLargestValue, kLargestValue);
     slice->squares = sum_of_squares(slice->values);
   }
   return true;
@@ -148,9 +159,12 @@ Learned StreamingFactorizer::State::learn_cold() {
     return report(SliceStatus::kWarmingUp, 0);
   view_window();
   if (!normalize_window()) return report(SliceStatus::kWarmingUp, 0);
+  before_ = q;
   warm = fit_.cold_start(q, view_, newest_outliers) && is_sound(q);
   if (warm) return report(SliceStatus::kConverged, options.cold_sweeps);
   // Stay cold, in the unit of the data; the next slice tries again.
+  q = before_;
+  newest_outliers.clear();
   for (WindowSlice* slice : view_.slices) {
     for (double& value : slice->values) value = std::ldexp(value, exponent);
     slice->squares = sum_of_squares(slice->values);

@@ -56,6 +56,7 @@ StreamingFactorizer::State::State(SliceShape slice_shape, FactorizerOptions chos
   newest_outliers.reserve(cells);
   outliers_.reserve(cells);
   other_outliers_.reserve(cells);
+  cut_.reserve(cells);
   running_.reserve(cells);
   view_.slices.reserve(std::size_t(options.window));
   view_.weights.reserve(std::size_t(options.window));
@@ -69,8 +70,21 @@ SliceStatus StreamingFactorizer::State::stage(const Slice& slice) {
       slice.observed.size() != slice.values.size())
     return SliceStatus::kBadInput;
   window.load(slice, std::ldexp(1.0, -exponent), window.staged());
+  cut_.clear();
   if (!std::isfinite(window.staged().squares)) return SliceStatus::kBadInput;
+  if (warm && options.rules == Rules::kOutlierd) cut_to_size(window.staged());
   return window.staged().observed == 0 ? SliceStatus::kNothingObserved : SliceStatus::kConverged;
+}
+
+void StreamingFactorizer::State::cut_to_size(WindowSlice& slice) {
+  if (slice.squares < kLargestValue * kLargestValue) return;
+  for (std::size_t cell = 0; cell < slice.values.size(); ++cell) {
+    const double whole = slice.values[cell];
+    if (std::abs(whole) <= kLargestValue) continue;
+    slice.values[cell] = std::copysign(kLargestValue, whole);
+    cut_.emplace_back(std::int64_t(cell), whole - slice.values[cell]);
+  }
+  slice.squares = sum_of_squares(slice.values);
 }
 
 void StreamingFactorizer::State::view_window() {
@@ -125,6 +139,10 @@ const SliceResult& StreamingFactorizer::State::project(const Slice& slice) {
     return projection;
   }
   fill_result(projection, c_.data(), c_moment_.data(), outliers_);
+  const Layout& layout = window.layout();
+  for (const auto& [cell, excess] : cut_)
+    projection.sparse[std::size_t(cell / layout.stride * layout.columns + cell % layout.stride)] +=
+        unit() * excess;
   return projection;
 }
 

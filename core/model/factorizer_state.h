@@ -9,6 +9,11 @@
 
 namespace outlierd::model {
 
+// In model units, where data are of the size of 1. A larger value is cut to this on its way in, and
+// what was cut off is put back into its sparse part on the way out: next to it nothing else would
+// survive a subtraction.
+inline constexpr double kLargestValue = 0x1p24;
+
 class StreamingFactorizer::State {
  public:
   State(SliceShape slice_shape, FactorizerOptions chosen);
@@ -55,6 +60,7 @@ class StreamingFactorizer::State {
   Learned report(SliceStatus status, int iterations) const;
   void fill_result(SliceResult& result, const double* c, const double* moment,
                    std::span<const Outlier> outliers);
+  void cut_to_size(WindowSlice& slice);
   void fill_unknown(SliceResult& result, SliceStatus status) const;
   double unit() const;  // of the data, in model units: 2^exponent
 
@@ -67,7 +73,8 @@ class StreamingFactorizer::State {
   AlignedDoubles low_rank_, squares_;                            // of a result, padded layout
   std::vector<Outlier> outliers_, other_outliers_;               // of the staged slice
   AlignedDoubles gram_, load_, precision_, rhs_, c_, c_moment_;  // of the staged slice
-  std::vector<std::int64_t> running_;                            // cells with a run
+  std::vector<std::pair<std::int64_t, double>> cut_;  // cells of the staged slice, what was cut off
+  std::vector<std::int64_t> running_;                 // cells with a run
   SliceResult fitted_;
 };
 

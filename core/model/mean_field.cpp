@@ -223,15 +223,10 @@ double MeanField::summarized_error(const Posterior& q, const WindowView& view) c
   return total;
 }
 
-void MeanField::scale_rows(const Posterior& q, const double* c, double factor) {
+void MeanField::low_rank(const Posterior& q, const double* c, double* out) {
   const FactorRows& a = q.modes[0];
   for (int i = 0; i < a.rows; ++i)
-    for (int r = 0; r < q.rank; ++r)
-      x_[std::ptrdiff_t(i) * stride_ + r] = factor * c[r] * a.mean_of(i)[r];
-}
-
-void MeanField::low_rank(const Posterior& q, const double* c, double* out) {
-  scale_rows(q, c, -1.0);
+    for (int r = 0; r < q.rank; ++r) x_[std::ptrdiff_t(i) * stride_ + r] = -c[r] * a.mean_of(i)[r];
   const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * (q.rank + 4));
   team_.run(row_parts, [&](int part) {
     const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
@@ -242,11 +237,14 @@ void MeanField::low_rank(const Posterior& q, const double* c, double* out) {
   });
 }
 
-void MeanField::residual_rows(const Posterior& q, const WindowSlice& slice, int begin, int end,
-                              double* out) {
+void MeanField::residual_rows(const Posterior& q, const WindowSlice& slice, const double* c,
+                              int begin, int end, double* out) const {
+  double x[kRowBlock * kMaxRank] = {};
+  for (int i = begin; i < end; ++i)
+    for (int r = 0; r < q.rank; ++r)
+      x[(i - begin) * kMaxRank + r] = c[r] * q.modes[0].mean_of(i)[r];
   kernels_.subtract_low_rank(slice.values.data() + std::ptrdiff_t(begin) * layout_.stride,
-                             layout_.stride, end - begin, layout_.stride,
-                             x_.data() + std::ptrdiff_t(begin) * stride_, stride_, k_.data(),
+                             layout_.stride, end - begin, layout_.stride, x, kMaxRank, k_.data(),
                              layout_.stride, q.rank, out, layout_.stride);
   if (slice.full) return;
   for (int row = begin; row < end; ++row)
@@ -261,12 +259,12 @@ void MeanField::residual_rows(const Posterior& q, const WindowSlice& slice, int 
 
 void MeanField::residual(const Posterior& q, const WindowSlice& slice, const double* c,
                          double* out) {
-  scale_rows(q, c, 1.0);
   const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * (q.rank + 4));
   team_.run(row_parts, [&](int part) {
     const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
-    residual_rows(q, slice, rows.begin, rows.end,
-                  out + std::ptrdiff_t(rows.begin) * layout_.stride);
+    for (int first = rows.begin; first < rows.end; first += kRowBlock)
+      residual_rows(q, slice, c, first, std::min(first + kRowBlock, rows.end),
+                    out + std::ptrdiff_t(first) * layout_.stride);
   });
 }
 

@@ -73,19 +73,21 @@ class MeanField {
 
   // The slice's values - E[L_t], zero where it was not observed.
   void residual(const Posterior& q, const WindowSlice& slice, const double* c, double* out);
+  // The same for at most kRowBlock rows, from any thread.
+  void residual_rows(const Posterior& q, const WindowSlice& slice, const double* c, int begin,
+                     int end, double* out) const;
   // The same a block of rows at a time, for those who need it only once: visit(block, residuals)
   // for each block of kRowBlock rows (fewer at the end), layout().stride apart, from several
   // threads.
   template <class Visit>
   void visit_residuals(const Posterior& q, const WindowSlice& slice, const double* c,
                        const Visit& visit) {
-    scale_rows(q, c, 1.0);
     const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * (q.rank + 4));
     team_.run(row_parts, [&](int part) {
       const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
       double* scratch = row_scratch_.data() + std::ptrdiff_t(part) * kRowBlock * layout_.stride;
       for (int first = rows.begin; first < rows.end; first += kRowBlock) {
-        residual_rows(q, slice, first, std::min(first + kRowBlock, rows.end), scratch);
+        residual_rows(q, slice, c, first, std::min(first + kRowBlock, rows.end), scratch);
         visit(first / kRowBlock, scratch);
       }
     });
@@ -105,6 +107,7 @@ class MeanField {
   // E[L_t^2] of every cell, for the second moment of c_t.
   void low_rank_squares(const Posterior& q, const double* c_moment, double* out);
 
+  ThreadTeam& team() { return team_; }
   const Layout& layout() const { return layout_; }
   // K, component by component: k(r)[j] = prod over the column modes.
   const double* column_factor(int r) const {
@@ -122,9 +125,6 @@ class MeanField {
   void fold_moments(const Posterior& q, const WindowView& view);
   void gather_column_mode(const Posterior& q, int mode, bool full);
   int coordinate(int column, int mode) const { return column / mode_steps_[mode] % shape_[mode]; }
-  // x_ = A diag(factor c)
-  void scale_rows(const Posterior& q, const double* c, double factor);
-  void residual_rows(const Posterior& q, const WindowSlice& slice, int begin, int end, double* out);
 
   struct Range {
     int begin, end;
@@ -151,7 +151,7 @@ class MeanField {
   AlignedDoubles z_;                  // max_rank x layout.stride: sum_t D_t' (A w_t c_t)
   AlignedDoubles h_;                // columns x moment_stride: sum_t w_t E[cc'] * masked sums of A
   AlignedDoubles h_scratch_;        // per part: window x kRowBlock x moment_stride
-  AlignedDoubles x_;                // rows x stride: A scaled by components
+  AlignedDoubles x_;                // rows x stride: -A diag(c)
   AlignedDoubles weighted_rows_;    // per slice: A scaled by w_t c_t
   AlignedDoubles row_scratch_;      // per part: kRowBlock x layout.stride
   AlignedDoubles precision_, rhs_;  // rows of the mode at work

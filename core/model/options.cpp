@@ -18,9 +18,9 @@ std::string FactorizerOptions::problem() const {
   };
   for (const std::string& found : {
            between("max_rank", max_rank, 1, kMaxRank),
-           between("window", window, 2, 10000),
+           between("window", window, 2, 1000),
            between("forgetting", forgetting, 0.01, 1.0),
-           between("cold_start_slices", cold_start_slices, 1, 10000),
+           between("cold_start_slices", cold_start_slices, 1, 1000),
            between("cold_sweeps", cold_sweeps, 1, 100000),
            between("warm_sweeps", warm_sweeps, 1, 100000),
            between("tolerance", tolerance, 0.0, 1.0),

@@ -18,7 +18,8 @@ constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'F', 'A', 'C', 'T'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = sizeof kMagic + 4 + 8 + 8;
 constexpr const char* kContradiction = "the snapshot contradicts itself";
-constexpr int kLargestExponent = 1100;  // beyond every double
+constexpr int kLargestExponent = 1100;                        // beyond every double
+constexpr std::int64_t kMostLearned = std::int64_t{1} << 60;  // slices
 
 void write_rows(ByteWriter& out, const FactorRows& factor, int rows, int rank) {
   for (int i = 0; i < rows; ++i) {
@@ -111,8 +112,8 @@ std::string StreamingFactorizer::State::load(std::span<const std::byte> body) {
   exponent = in.number<std::int32_t>();
   learned = in.number<std::int64_t>();
   const int slices = in.number<std::int32_t>();
-  if (std::abs(exponent) > kLargestExponent || learned < 0 || slices < 0 ||
-      slices > window.capacity() || (warm && slices == 0))
+  if (exponent < -kLargestExponent || exponent > kLargestExponent || learned < 0 ||
+      learned > kMostLearned || slices < 0 || slices > window.capacity() || (warm && slices == 0))
     return kContradiction;
   for (int k = 0; k < slices; ++k) {
     WindowSlice& slice = window.staged();

@@ -46,6 +46,7 @@ double StreamingFactorizer::evidence_bound() { return state_->evidence_bound(); 
 
 std::vector<double> StreamingFactorizer::component_strengths() const {
   std::vector<double> strengths;
+  strengths.reserve(std::size_t(state_->q.rank));
   for (int r = 0; r < state_->q.rank; ++r)
     strengths.push_back(std::ldexp(state_->q.strength(r, state_->window.size()), state_->exponent));
   std::sort(strengths.rbegin(), strengths.rend());

@@ -74,8 +74,8 @@ Field real(const std::string& sentence, double FactorizerOptions::*member, doubl
 using O = FactorizerOptions;
 INSTANTIATE_TEST_SUITE_P(
     , OptionsTest,
-    testing::Values(whole("max_rank", &O::max_rank, 1, 64), whole("window", &O::window, 2, 10000),
-                    whole("cold_start_slices", &O::cold_start_slices, 1, 10000),
+    testing::Values(whole("max_rank", &O::max_rank, 1, 64), whole("window", &O::window, 2, 1000),
+                    whole("cold_start_slices", &O::cold_start_slices, 1, 1000),
                     whole("cold_sweeps", &O::cold_sweeps, 1, 100000),
                     whole("warm_sweeps", &O::warm_sweeps, 1, 100000),
                     whole("projection_rounds", &O::projection_rounds, 1, 1000),
@@ -94,7 +94,7 @@ TEST(FactorizerOptions, TheFirstProblemIsTold) {
   FactorizerOptions options;
   options.window = 0;
   options.threads = 0;
-  EXPECT_EQ(options.problem(), "window must be between 2 and 10000");
+  EXPECT_EQ(options.problem(), "window must be between 2 and 1000");
 }
 
 TEST(ProblemOfShape, AShapeNeedsModesAndNodesAndNotTooManyCells) {

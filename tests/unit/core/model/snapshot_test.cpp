@@ -303,6 +303,26 @@ TEST(Snapshot, WithTheLargestCountStillGoesOn) {
   EXPECT_GT(restored->slices_learned(), 0);
 }
 
+// A noise precision at the end of the range overflows in every precision matrix: the slice is
+// refused, and not a byte of the model moves.
+TEST(Snapshot, ANumericalFailureIsToldAndLeavesNoTrace) {
+  Bytes bytes = tiny_snapshot();
+  std::int32_t slices = 0;
+  std::memcpy(&slices, bytes.data() + kSizeAt, sizeof slices);
+  const std::size_t slice_bytes =
+      cell_count(kTiny) * 8 + std::size_t(kTiny[0]) * 8;  // and a mask word a row
+  const std::size_t tau_at = kValuesAt + std::size_t(slices) * slice_bytes + 4;
+  put(bytes, tau_at, std::numeric_limits<double>::max());
+  bytes = sealed(bytes);
+  auto restored = StreamingFactorizer::restore(bytes, kTiny, tiny_options());
+  ASSERT_TRUE(restored) << restored.error();
+  const auto stream =
+      test::synthetic_stream({.shape = kTiny, .slices = 1, .rank = 1, .scale = 1e10});
+  EXPECT_EQ(restored->update(stream.slices[0]).status, SliceStatus::kNumericalFailure);
+  EXPECT_TRUE(std::isnan(restored->projection().expected[0]));
+  EXPECT_TRUE(restored->save() == bytes);
+}
+
 // Written by hand after the description in snapshot.cpp: a warm state of one component, A = 2,
 // B = (3, 5), c = 7 then 0.5, in units of 2^3. Of a slice not observed, L = a b c is expected.
 TEST(SnapshotFormat, HoldsTheFactorsInTheUnitOfTheModel) {
