@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/model/streaming_factorizer.h"
-#include "tests/support/data_files.h"
+#include "tests/support/needs_data.h"
 #include "tests/support/random.h"
 #include "tests/support/results.h"
 

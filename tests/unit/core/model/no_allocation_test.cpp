@@ -69,17 +69,21 @@ namespace {
 
 }  // namespace
 
-// The nothrow and array forms of the library come down to these.
+// All forms: a sanitizer's library does not bring the others down to the first.
 void* operator new(std::size_t size) { return taken(size); }
 void* operator new[](std::size_t size) { return taken(size); }
 void* operator new(std::size_t size, std::align_val_t alignment) { return taken(size, alignment); }
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return taken(size, alignment);
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return std::malloc(size); }
 void operator delete(void* memory) noexcept { give_back(memory); }
 void operator delete[](void* memory) noexcept { give_back(memory); }
 void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
 void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
