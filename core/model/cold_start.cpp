@@ -178,6 +178,7 @@ bool WindowFit::drop_needless_components(Posterior& q, const WindowView& view) {
 }
 
 bool WindowFit::cold_start(Posterior& q, const WindowView& view, std::vector<Outlier>& outliers) {
+  sweeps_ = 0;
   taken_.assign(view.slices.size(), {});
   if (options_.sparse) hold_back_spikes(view);
   double squares = 0.0, cells = 0.0;

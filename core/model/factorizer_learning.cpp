@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kSpikeOfMedian = 1e6;
 constexpr int kLargestExponent = 1000;
+constexpr std::size_t kMedianSample = 1000000;  // values of a window that are enough
 
 bool all_finite(const AlignedDoubles& values) {
   // A sum is finite only if every term is; NaN and infinity both survive the multiplication.
@@ -125,14 +126,16 @@ void StreamingFactorizer::State::maintain() {
 }
 
 // The exponent that brings the window's RMS to between 1 and 2. Values a million times the median
-// do not count in full: one spike must not decide the unit of everything else.
+// (of a sample, where there are many) do not count in full: one spike must not decide the unit of
+// everything else.
 bool StreamingFactorizer::State::normalize_window() {
   std::vector<double> sizes;
   double cells = 0.0;
+  const std::size_t step = 1 + low_rank_.size() * view_.slices.size() / kMedianSample;
   for (const WindowSlice* slice : view_.slices) {
     cells += double(slice->observed);
-    for (double value : slice->values)
-      if (value != 0.0) sizes.push_back(std::abs(value));
+    for (std::size_t cell = 0; cell < slice->values.size(); cell += step)
+      if (slice->values[cell] != 0.0) sizes.push_back(std::abs(slice->values[cell]));
   }
   if (sizes.empty()) return false;
   const auto middle = sizes.begin() + std::ptrdiff_t(sizes.size() / 2);
@@ -140,7 +143,11 @@ bool StreamingFactorizer::State::normalize_window() {
   // Relative to the median, so that no square overflows.
   const double unit_size = *middle;
   double squares = 0.0;
-  for (double size : sizes) squares += std::pow(std::min(size / unit_size, kSpikeOfMedian), 2);
+  for (const WindowSlice* slice : view_.slices)
+    for (double value : slice->values) {
+      const double size = std::min(std::abs(value) / unit_size, kSpikeOfMedian);
+      squares += size * size;
+    }
   const int found = std::ilogb(unit_size) + std::ilogb(std::sqrt(squares / cells));
   if (std::abs(found) > kLargestExponent) return false;  // its power of two is not a number
   exponent = found;
@@ -161,7 +168,7 @@ Learned StreamingFactorizer::State::learn_cold() {
   if (!normalize_window()) return report(SliceStatus::kWarmingUp, 0);
   before_ = q;
   warm = fit_.cold_start(q, view_, newest_outliers) && is_sound(q);
-  if (warm) return report(SliceStatus::kConverged, options.cold_sweeps);
+  if (warm) return report(SliceStatus::kConverged, fit_.sweeps());
   // Stay cold, in the unit of the data; the next slice tries again.
   q = before_;
   newest_outliers.clear();

@@ -65,8 +65,7 @@ StreamingFactorizer::State::State(SliceShape slice_shape, FactorizerOptions chos
 double StreamingFactorizer::State::unit() const { return std::ldexp(1.0, exponent); }
 
 SliceStatus StreamingFactorizer::State::stage(const Slice& slice) {
-  if (slice.shape != shape ||
-      slice.values.size() != low_rank_.size() / window.layout().stride * window.layout().columns ||
+  if (slice.shape != shape || slice.values.size() != cell_count(shape) ||
       slice.observed.size() != slice.values.size())
     return SliceStatus::kBadInput;
   window.load(slice, std::ldexp(1.0, -exponent), window.staged());

@@ -76,6 +76,7 @@ double WindowFit::change_since(const Posterior& q, int newest) const {
 bool WindowFit::sweep(Posterior& q, const WindowView& view, double outlier_variance) {
   const int newest = view.size() - 1;
   remember(q, newest);
+  ++sweeps_;
   if (!mean_field_.update_row_mode(q, view)) return false;
   if (!mean_field_.update_column_modes(q, view)) return false;
   mean_field_.project(q, view);

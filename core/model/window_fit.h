@@ -45,6 +45,8 @@ class WindowFit {
   bool sweep(Posterior& q, const WindowView& view, double outlier_variance);
   // |L - L before| / |L| of the newest slice, over the last sweep.
   double change() const { return change_; }
+  // Sweeps since the last cold start began.
+  int sweeps() const { return sweeps_; }
 
   // M8 from the summaries of the last M4.
   void update_noise_precision(Posterior& q, const WindowView& view, double outlier_variance);
@@ -101,6 +103,7 @@ class WindowFit {
   std::vector<BlockOutliers> blocks_;
   std::vector<AlignedDoubles> previous_;  // means of each mode, then of the newest time row
   double change_ = 0.0;
+  int sweeps_ = 0;
   // Of a cold start: what was taken out of each slice, so that it can be put back.
   std::vector<std::vector<Outlier>> taken_;
 };
