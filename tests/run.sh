@@ -19,7 +19,7 @@ ctest --preset asan -j "$(nproc)" --output-on-failure
 
 step "thread sanitizer"
 cmake --preset tsan -DOUTLIERD_BENCH=OFF >/dev/null
-cmake --build --preset tsan
+cmake --build --preset tsan --target outlierd_thread_tests
 ctest --preset tsan --output-on-failure
 
 step "release build"
