@@ -141,22 +141,25 @@ bool WindowFit::grow(Posterior& q, const WindowView& view) {
 
 // Whether the window is explained as well without component r once the others have taken over: what
 // the fit loses must be less than twice what a component gains that is fitted to noise. If so, q is
-// without it; if not, as it was. Outliers are looked for anew with each model: what one model
-// holds to be an outlier, another may explain.
+// without it; if not, as it was. Outliers are looked for anew: what one model holds to be an
+// outlier, another may explain. Where the loss is out of all proportion that is not even tried.
 bool WindowFit::is_needless(int r, Posterior& q, const WindowView& view) {
   const Posterior with = q;
   const double loss = take_out_outliers(q, view);
   const double noise = seeder_.noise_strength(view, 1.0);
   const double allowed = kNeedless * 0.5 * noise * noise;
+  if (!mean_field_.update_time(q, view)) return false;
+  const double error = mean_field_.summarized_error(q, view);
   q.drop_component(r);
   refresh(q, view);
-  for (int sweeps : {kSweepsToHope, kSweepsWithout}) {
-    if (!refine(q, view, sweeps, options_.sparse)) break;
+  const bool hopeful =
+      refine(q, view, kSweepsToHope, false) &&
+      0.5 * with.tau * (mean_field_.summarized_error(q, view) - error) < kHopeless * allowed;
+  if (hopeful && refine(q, view, kSweepsWithout, options_.sparse)) {
     const double tau = std::exchange(q.tau, with.tau);  // one yardstick for both
     const double lost = take_out_outliers(q, view) - loss;
     q.tau = tau;
     if (lost < allowed) return true;
-    if (lost > kHopeless * allowed) break;
   }
   q = with;
   return false;

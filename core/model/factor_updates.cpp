@@ -115,7 +115,8 @@ void MeanField::fold(const Posterior& q, const WindowView& view) {
       for (int r = 0; r < rank; ++r) x[r] = view.weights[t] * c[r] * a.mean_of(i)[r];
   }
   const double work = double(view.size()) * layout_.rows * rank;
-  const int column_parts = parts(layout_.stride, 2 * kColumnStep, work);
+  // No more parts than threads: the narrower a strip of columns, the worse it streams.
+  const int column_parts = std::min(parts(layout_.stride, 2 * kColumnStep, work), team_.threads());
   team_.run(column_parts, [&](int part) {
     const Range columns = range_of(part, column_parts, layout_.stride, 2 * kColumnStep);
     const int width = columns.end - columns.begin;

@@ -7,7 +7,7 @@ namespace {
 
 // Loops follow each other closely, and waking a thread takes longer than many of them: both sides
 // look for a while before they sleep.
-constexpr int kLooks = 2000;  // some tens of microseconds
+constexpr int kLooks = 15000;  // a few hundred microseconds
 
 template <class Condition>
 bool look_for(Condition condition) {

@@ -26,7 +26,8 @@ class Collector : public benchmark::ConsoleReporter {
     ConsoleReporter::ReportRuns(runs);
     for (const Run& run : runs)
       if (run.aggregate_name == "median")
-        seconds[run.run_name.function_name] = run.real_accumulated_time;
+        seconds[run.run_name.function_name] =
+            run.GetAdjustedRealTime() / benchmark::GetTimeUnitMultiplier(run.time_unit);
   }
   std::map<std::string, double> seconds;
 };
