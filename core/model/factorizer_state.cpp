@@ -12,6 +12,7 @@
 namespace outlierd::model {
 namespace {
 
+constexpr double kSettled = 0.1;  // c has settled when it moves by less, in its own spreads
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 FactorizerOptions checked(FactorizerOptions options) {
@@ -189,14 +190,13 @@ SliceStatus StreamingFactorizer::State::fit_projection() {
     double before[kMaxRank];
     std::copy_n(c_.begin(), q.rank, before);
     if (!solve_time(outliers_)) return SliceStatus::kNumericalFailure;
-    double moved = 0.0, size = 0.0;
+    double moved = 0.0, variance = 0.0;
     for (int r = 0; r < q.rank; ++r) {
       moved += (c_[r] - before[r]) * (c_[r] - before[r]);
-      size += c_[r] * c_[r];
+      variance += c_moment_[packed_index(r, r)] - c_[r] * c_[r];
     }
     if (!std::isfinite(moved)) return SliceStatus::kNumericalFailure;
-    if (round > 1 && moved <= options.tolerance * options.tolerance * size)
-      return SliceStatus::kConverged;
+    if (round > 1 && moved <= kSettled * kSettled * variance) return SliceStatus::kConverged;
     fit_.find_outliers(q, staged, c_.data(), levels, outliers_);
   }
   return SliceStatus::kIterationLimit;
