@@ -28,7 +28,7 @@ enum class SliceStatus {
   kIterationLimit,    // the bound on sweeps or rounds came first; the result is good all the same
   kWarmingUp,         // gathered, or not yet predictable: too few slices, or only zeros so far
   kNothingObserved,   // no cell was observed: nothing learned, the window stays
-  kBadInput,          // another shape, or an observed cell that is NaN, or too large to square: refused
+  kBadInput,          // another shape, or an observed cell NaN or too large to square: refused
   kNumericalFailure,  // no finite answer: refused, the model is as it was
 };
 const char* name_of(SliceStatus status);
