@@ -1,6 +1,6 @@
 #pragma once
-// What a StreamingFactorizer holds. Internal to core/model: shared by streaming_factorizer.cpp (the
-// stream) and snapshot.cpp (bytes).
+// What a StreamingFactorizer holds. Internal to core/model: factorizer_state.cpp sets a slice
+// against the model, factorizer_learning.cpp puts it in, snapshot.cpp turns the whole into bytes.
 
 #include "core/model/mean_field.h"
 #include "core/model/paper_fit.h"

@@ -26,8 +26,7 @@ void put_back(const std::vector<Outlier>& outliers, WindowSlice& slice) {
 
 WindowFit::WindowFit(const SliceShape& shape, const FactorizerOptions& options,
                      MeanField& mean_field)
-    : shape_(shape),
-      options_(options),
+    : options_(options),
       mean_field_(mean_field),
       rule_(options.outlier_sigmas),
       seeder_(shape, options.window),

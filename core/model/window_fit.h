@@ -88,7 +88,6 @@ class WindowFit {
   bool is_needless(int r, Posterior& q, const WindowView& view);
   bool drop_needless_components(Posterior& q, const WindowView& view);
 
-  SliceShape shape_;
   const FactorizerOptions& options_;
   MeanField& mean_field_;
   OutlierRule rule_;
