@@ -24,6 +24,11 @@ struct Kernels {
   void (*multiply)(const double* d, std::ptrdiff_t ldd, int rows, int columns, const double* k,
                    std::ptrdiff_t ldk, int rank, double* out, std::ptrdiff_t ldo);
 
+  // out[i, r] = sum_j d[i, j] k[j, r]      for i < rows, r < rank rounded up to kColumnStep,
+  //                                        j < columns
+  void (*multiply_thin)(const double* d, std::ptrdiff_t ldd, int rows, int columns, const double* k,
+                        std::ptrdiff_t ldk, int rank, double* out, std::ptrdiff_t ldo);
+
   // z[r, j] += sum_i d[i, j] x[i, r]       for i < rows, r < rank, j < columns
   void (*multiply_transposed)(const double* d, std::ptrdiff_t ldd, int rows, int columns,
                               const double* x, std::ptrdiff_t ldx, int rank, double* z,

@@ -5,7 +5,8 @@ namespace outlierd::model {
 #include "core/model/kernels_body.h"
 
 extern const Kernels kBaselineKernels;
-const Kernels kBaselineKernels = {"baseline",   multiply,    multiply_transposed, subtract_low_rank,
-                                  square_peaks, masked_sums, solve_rows};
+const Kernels kBaselineKernels = {"baseline",          multiply,          multiply_thin,
+                                  multiply_transposed, subtract_low_rank, square_peaks,
+                                  masked_sums,         solve_rows};
 
 }  // namespace outlierd::model

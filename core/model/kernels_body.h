@@ -8,7 +8,8 @@ namespace {
 using Vector = double __attribute__((vector_size(32), aligned(8), may_alias));
 
 constexpr int kLanes = kColumnStep;
-constexpr int kTileColumns = 256;    // 10 rows of k in 20 KB, within the first-level cache
+constexpr int kTileColumns = 256;  // 10 rows of k in 20 KB, within the first-level cache
+constexpr int kLongTile = 1024;    // where k is read once a row and the second-level cache will do
 constexpr int kTransposedRows = 32;  // rows folded in before z is written back
 constexpr int kRowsAhead = 4;        // rows to fetch ahead of the two at work
 constexpr int kAhead = 512;          // bytes to fetch ahead of a stream
@@ -21,15 +22,15 @@ inline Vector spread(double x) { return Vector{x, x, x, x}; }
 inline double sum(Vector v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 inline int smaller(int a, int b) { return a < b ? a : b; }
 
-// Dot products of Rows rows of d with Rank rows of k over one tile.
+// Dot products of Rows rows of d with Rank rows of k over one tile. ahead, where it is not null, is
+// fetched on the way, a line at a time.
 template <int Rows, int Rank>
 inline void dot_tile(const double* d, std::ptrdiff_t ldd, int columns, const double* k,
-                     std::ptrdiff_t ldk, bool first, double* out, std::ptrdiff_t ldo) {
+                     std::ptrdiff_t ldk, const double* ahead, bool first, double* out,
+                     std::ptrdiff_t ldo) {
   Vector acc[Rows][Rank] = {};
-  for (int j = 0; j < columns; j += kLanes) {
+  const auto add = [&](int j) {
     Vector dv[Rows];
-#pragma GCC unroll 4
-    for (int i = 0; i < Rows; ++i) __builtin_prefetch(d + (i + kRowsAhead) * ldd + j);
 #pragma GCC unroll 4
     for (int i = 0; i < Rows; ++i) dv[i] = load(d + i * ldd + j);
 #pragma GCC unroll 8
@@ -38,7 +39,15 @@ inline void dot_tile(const double* d, std::ptrdiff_t ldd, int columns, const dou
 #pragma GCC unroll 4
       for (int i = 0; i < Rows; ++i) acc[i][r] += dv[i] * kv;
     }
+  };
+  int j = 0;
+  for (; j + 2 * kLanes <= columns; j += 2 * kLanes) {
+    if (ahead)
+      for (int i = 0; i < Rows; ++i) __builtin_prefetch(ahead + i * ldd + j);
+    add(j);
+    add(j + kLanes);
   }
+  if (j < columns) add(j);
   for (int i = 0; i < Rows; ++i)
     for (int r = 0; r < Rank; ++r) {
       double& cell = out[i * ldo + r];
@@ -54,21 +63,22 @@ inline void dot_rows(const double* d, std::ptrdiff_t ldd, int columns, const dou
     const int left = rank - r;
     const int take = left == 6 ? 3 : left > 4 && left != 8 ? smaller(left, 5) : smaller(left, 4);
     const double* kr = k + r * ldk;
+    const double* ahead = r == 0 ? d + kRowsAhead * ldd : nullptr;
     switch (take) {
       case 1:
-        dot_tile<Rows, 1>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        dot_tile<Rows, 1>(d, ldd, columns, kr, ldk, ahead, first, out + r, ldo);
         break;
       case 2:
-        dot_tile<Rows, 2>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        dot_tile<Rows, 2>(d, ldd, columns, kr, ldk, ahead, first, out + r, ldo);
         break;
       case 3:
-        dot_tile<Rows, 3>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        dot_tile<Rows, 3>(d, ldd, columns, kr, ldk, ahead, first, out + r, ldo);
         break;
       case 4:
-        dot_tile<Rows, 4>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        dot_tile<Rows, 4>(d, ldd, columns, kr, ldk, ahead, first, out + r, ldo);
         break;
       default:
-        dot_tile<Rows, 5>(d, ldd, columns, kr, ldk, first, out + r, ldo);
+        dot_tile<Rows, 5>(d, ldd, columns, kr, ldk, ahead, first, out + r, ldo);
         break;
     }
     r += take;
@@ -85,6 +95,65 @@ void multiply(const double* d, std::ptrdiff_t ldd, int rows, int columns, const 
     }
     if (i < rows)
       dot_rows<1>(d + i * ldd + j, ldd, width, k + j, ldk, rank, j == 0, out + i * ldo, ldo);
+  }
+}
+
+// Rows rows of d times Vectors vectors of k's columns. With one accumulator a row and vector, and
+// no sum across lanes at the end, d streams through once.
+template <int Rows, int Vectors>
+inline void thin_tile(const double* d, std::ptrdiff_t ldd, int columns, const double* k,
+                      std::ptrdiff_t ldk, bool first, double* out, std::ptrdiff_t ldo) {
+  constexpr int kLine = 2 * kLanes;
+  Vector acc[Rows][Vectors];
+  for (int i = 0; i < Rows; ++i)
+    for (int v = 0; v < Vectors; ++v)
+      acc[i][v] = first ? spread(0.0) : load(out + i * ldo + v * kLanes);
+  const auto add = [&](int j) {
+    Vector kv[Vectors];
+    for (int v = 0; v < Vectors; ++v) kv[v] = load(k + j * ldk + v * kLanes);
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      const Vector dv = spread(d[i * ldd + j]);
+      for (int v = 0; v < Vectors; ++v) acc[i][v] += dv * kv[v];
+    }
+  };
+  int j = 0;
+  for (; j + kLine <= columns; j += kLine) {
+    for (int i = 0; i < Rows; ++i) __builtin_prefetch(d + (i + Rows) * ldd + j);
+#pragma GCC unroll 8
+    for (int h = 0; h < kLine; ++h) add(j + h);
+  }
+  for (; j < columns; ++j) add(j);
+  for (int i = 0; i < Rows; ++i)
+    for (int v = 0; v < Vectors; ++v) store(out + i * ldo + v * kLanes, acc[i][v]);
+}
+
+// As many rows at once as give each of the two multipliers work while others finish.
+template <int Vectors>
+inline void thin_rows(const double* d, std::ptrdiff_t ldd, int rows, int columns, const double* k,
+                      std::ptrdiff_t ldk, bool first, double* out, std::ptrdiff_t ldo) {
+  constexpr int kRows = Vectors == 1 ? 8 : Vectors == 2 ? 6 : 4;
+  int i = 0;
+  for (; i + kRows <= rows; i += kRows)
+    thin_tile<kRows, Vectors>(d + i * ldd, ldd, columns, k, ldk, first, out + i * ldo, ldo);
+  for (; i < rows; ++i)
+    thin_tile<1, Vectors>(d + i * ldd, ldd, columns, k, ldk, first, out + i * ldo, ldo);
+}
+
+void multiply_thin(const double* d, std::ptrdiff_t ldd, int rows, int columns, const double* k,
+                   std::ptrdiff_t ldk, int rank, double* out, std::ptrdiff_t ldo) {
+  const int vectors = (rank + kLanes - 1) / kLanes;
+  for (int j = 0; j < columns; j += kLongTile) {
+    const int width = smaller(kLongTile, columns - j);
+    for (int v = 0; v < vectors;) {
+      const int take = vectors - v == 4 ? 2 : smaller(vectors - v, 3);
+      const double* kv = k + j * ldk + v * kLanes;
+      double* to = out + v * kLanes;
+      if (take == 1) thin_rows<1>(d + j, ldd, rows, width, kv, ldk, j == 0, to, ldo);
+      if (take == 2) thin_rows<2>(d + j, ldd, rows, width, kv, ldk, j == 0, to, ldo);
+      if (take == 3) thin_rows<3>(d + j, ldd, rows, width, kv, ldk, j == 0, to, ldo);
+      v += take;
+    }
   }
 }
 
@@ -172,8 +241,8 @@ void subtract_low_rank(const double* base, std::ptrdiff_t ldb, int rows, int col
                        const double* x, std::ptrdiff_t ldx, const double* k, std::ptrdiff_t ldk,
                        int rank, double* out, std::ptrdiff_t ldo) {
   constexpr int kWide = 8;
-  for (int tile = 0; tile < columns; tile += kTileColumns) {
-    const int end = tile + smaller(kTileColumns, columns - tile);
+  for (int tile = 0; tile < columns; tile += kLongTile) {
+    const int end = tile + smaller(kLongTile, columns - tile);
     for (int i = 0; i < rows; ++i) {
       const double* b = base ? base + i * ldb : nullptr;
       int j = tile;

@@ -30,6 +30,7 @@ MeanField::MeanField(const SliceShape& shape, int window, int max_rank, ThreadTe
   const auto rows = std::size_t(layout_.rows), columns = std::size_t(layout_.columns);
   const std::size_t longest = *std::max_element(shape.begin(), shape.end());
   k_.resize(std::size_t(max_rank) * layout_.stride);
+  k_by_column_.resize(columns * stride_);
   k_moments_.resize(columns * moment_stride_);
   k_word_sums_.resize(std::size_t(layout_.row_words) * moment_stride_);
   a_word_sums_.resize(std::size_t(layout_.column_words) * moment_stride_);
@@ -79,15 +80,18 @@ void MeanField::refresh_columns(const Posterior& q) {
   const int modes = int(q.modes.size());
   for (int j = 0; j < layout_.columns; ++j) {
     double* moment = k_moments_.data() + std::ptrdiff_t(j) * moment_stride_;
+    double* mean = k_by_column_.data() + std::ptrdiff_t(j) * stride_;
     std::fill_n(moment, packed, 1.0);
-    for (int r = 0; r < q.rank; ++r) k_[std::ptrdiff_t(r) * layout_.stride + j] = 1.0;
+    std::fill_n(mean, q.rank, 1.0);
+    std::fill(mean + q.rank, mean + stride_, 0.0);
     for (int mode = 1; mode < modes; ++mode) {
       const int i = coordinate(j, mode);
       const double* m = q.modes[mode].moment_of(i);
       const double* a = q.modes[mode].mean_of(i);
       for (int p = 0; p < packed; ++p) moment[p] *= m[p];
-      for (int r = 0; r < q.rank; ++r) k_[std::ptrdiff_t(r) * layout_.stride + j] *= a[r];
+      for (int r = 0; r < q.rank; ++r) mean[r] *= a[r];
     }
+    for (int r = 0; r < q.rank; ++r) k_[std::ptrdiff_t(r) * layout_.stride + j] = mean[r];
   }
   sum_words(layout_.columns, packed, k_moments_.data(), moment_stride_, k_word_sums_);
   sum_moments(layout_.row_words, packed, k_word_sums_.data(), moment_stride_, k_gram_.data());
@@ -96,19 +100,33 @@ void MeanField::refresh_columns(const Posterior& q) {
                 gram_[mode].data());
 }
 
+void MeanField::project_value_rows(const Posterior& q, WindowSlice& slice, Range rows) const {
+  const std::ptrdiff_t first = rows.begin;
+  kernels_.multiply_thin(slice.values.data() + first * layout_.stride, layout_.stride,
+                         rows.end - rows.begin, layout_.columns, k_by_column_.data(), stride_,
+                         q.rank, slice.projected.data() + first * stride_, stride_);
+}
+
 void MeanField::project_values(const Posterior& q, WindowSlice& slice) {
-  kernels_.multiply(slice.values.data(), layout_.stride, layout_.rows, layout_.stride, k_.data(),
-                    layout_.stride, q.rank, slice.projected.data(), stride_);
+  const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * q.rank);
+  team_.run(row_parts, [&](int part) {
+    project_value_rows(q, slice, range_of(part, row_parts, layout_.rows, kRowBlock));
+  });
 }
 
 void MeanField::project(const Posterior& q, WindowSlice& slice) {
   project_values(q, slice);
   if (slice.full) return;
+  const int packed = padded(packed_size(q.rank));
   const std::uint64_t* bits = slice.row_bits.data();
-  double* sums = slice.moment_sums.data();
-  kernels_.masked_sums(&bits, layout_.row_words, 1, 0, layout_.rows, layout_.columns,
-                       k_moments_.data(), moment_stride_, k_word_sums_.data(), moment_stride_,
-                       padded(packed_size(q.rank)), &sums, moment_stride_);
+  const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.columns) * packed * 0.5);
+  team_.run(row_parts, [&](int part) {
+    const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);
+    double* sums = slice.moment_sums.data() + std::ptrdiff_t(rows.begin) * moment_stride_;
+    kernels_.masked_sums(&bits, layout_.row_words, 1, rows.begin, rows.end, layout_.columns,
+                         k_moments_.data(), moment_stride_, k_word_sums_.data(), moment_stride_,
+                         packed, &sums, moment_stride_);
+  });
 }
 
 void MeanField::project(const Posterior& q, const WindowView& view) {
@@ -116,7 +134,8 @@ void MeanField::project(const Posterior& q, const WindowView& view) {
   const int value_parts = parts(view.size(), 1, pass * q.rank) > 1 ? view.size() : 1;
   team_.run(value_parts, [&](int part) {
     const Range slices = range_of(part, value_parts, view.size(), 1);
-    for (int t = slices.begin; t < slices.end; ++t) project_values(q, *view.slices[t]);
+    for (int t = slices.begin; t < slices.end; ++t)
+      project_value_rows(q, *view.slices[t], {0, layout_.rows});
   });
   if (all_full(view)) return;
 

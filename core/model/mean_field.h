@@ -129,6 +129,7 @@ class MeanField {
   struct Range {
     int begin, end;
   };
+  void project_value_rows(const Posterior& q, WindowSlice& slice, Range rows) const;
   // Contiguous parts of [0, n), in steps of `step`, that are worth a thread.
   int parts(int n, int step, double work_per_item) const;
   // Part `part` of `parts` of [0, n), bounds on multiples of step.
@@ -143,6 +144,7 @@ class MeanField {
   const Kernels& kernels_;
 
   AlignedDoubles k_;                  // max_rank x layout.stride
+  AlignedDoubles k_by_column_;        // columns x stride: its transpose
   AlignedDoubles k_moments_;          // columns x moment_stride: E[k_j k_j']
   AlignedDoubles k_word_sums_;        // sums of k_moments_ over 64 columns
   AlignedDoubles a_word_sums_;        // sums of A's moments over 64 rows

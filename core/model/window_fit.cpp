@@ -60,10 +60,10 @@ double WindowFit::change_since(const Posterior& q, int newest) const {
       const double* left = left_is_old ? previous_[mode].data() : factor.mean.data();
       const double* right = right_is_old ? previous_[mode].data() : factor.mean.data();
       double gram[kMaxRank * kMaxRank] = {};
-      for (int i = 0; i < factor.rows; ++i, left += factor.stride, right += factor.stride)
-        for (int r = 0; r < rank; ++r)
-          for (int s = 0; s < rank; ++s) gram[r * rank + s] += left[r] * right[s];
-      for (int p = 0; p < rank * rank; ++p) product[p] *= gram[p];
+      kernels().multiply_transposed(right, factor.stride, factor.rows, padded(rank), left,
+                                    factor.stride, rank, gram, kMaxRank);
+      for (int r = 0; r < rank; ++r)
+        for (int s = 0; s < rank; ++s) product[r * rank + s] *= gram[r * kMaxRank + s];
     }
     return std::accumulate(product, product + rank * rank, 0.0);
   };

@@ -60,6 +60,32 @@ TEST_P(KernelsTest, MultiplyIsRowsTimesRows) {
     }
 }
 
+// Rank is rounded up to whole vectors, and those columns of k and out exist.
+TEST_P(KernelsTest, MultiplyThinIsRowsTimesColumns) {
+  Random random(6);
+  std::vector<Extent> extents = kExtents;
+  extents.push_back({5, 1030});  // more than a tile
+  for (const auto& [rows, columns] : extents)
+    for (int rank : kRanks) {
+      const Strided d = random_matrix(rows, columns, columns, random.index(6), random);
+      const Strided k = random_matrix(columns, padded(rank), rank, random.index(6), random);
+      Strided out(rows, padded(rank), random.index(6), kUntouched);
+      kernel_.multiply_thin(d.data(), d.ld, rows, columns, k.data(), k.ld, rank, out.data(),
+                            out.ld);
+      for (int i = 0; i < rows; ++i)
+        for (int r = 0; r < padded(rank); ++r) {
+          double sum = 0.0, size = 0.0;
+          for (int j = 0; j < columns; ++j) {
+            sum += d.at(i, j) * k.at(j, r);
+            size += std::abs(d.at(i, j) * k.at(j, r));
+          }
+          ASSERT_NEAR(out.at(i, r), sum, rounding(columns, size))
+              << rows << " x " << columns << ", rank " << rank << " at " << i << ", " << r;
+        }
+      expect_gaps_untouched(out);
+    }
+}
+
 TEST_P(KernelsTest, MultiplyTransposedAddsColumnsTimesColumns) {
   Random random(2);
   for (const auto& [rows, used] : kExtents)
