@@ -2,8 +2,11 @@
 # Installs what building and testing outlierd needs on Debian 12, by name; nothing where all is there.
 set -eu
 packages=(
-  build-essential ccache clang-14 clang-format-14 clang-tidy-14 cmake git libbenchmark-dev
-  libclang-rt-14-dev libeigen3-dev libexpected-dev libgtest-dev ninja-build zlib1g-dev
+  build-essential ccache clang-14 clang-format-14 clang-tidy-14 cmake curl git libbenchmark-dev
+  libboost1.81-dev libclang-rt-14-dev libcli11-dev libeigen3-dev libexpected-dev libfmt-dev
+  libgtest-dev libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
+  libyaml-cpp-dev libzstd-dev ninja-build nlohmann-json3-dev openssl pkg-config python3 sqlite3
+  zlib1g-dev
 )
 missing=()
 for package in "${packages[@]}"; do
