@@ -1,1 +1,2 @@
 # What is tested of daemon/ingest/.
+outlierd_test(unit/daemon/ingest/decode_matrix LABELS unit LINKS outlierd_ingest)
