@@ -30,6 +30,14 @@ void GroupCommit::submit(Record record, Done done) {
   wake_.notify_one();
 }
 
+void GroupCommit::run(std::function<void()> job) {
+  {
+    const std::lock_guard lock(mutex_);
+    next_.jobs.push_back(std::move(job));
+  }
+  wake_.notify_one();
+}
+
 std::size_t GroupCommit::pending_bytes() const {
   const std::lock_guard lock(mutex_);
   return pending_bytes_;
@@ -38,18 +46,22 @@ std::size_t GroupCommit::pending_bytes() const {
 void GroupCommit::run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stop_ || !next_.records.empty(); });
-    if (next_.records.empty()) return;
+    wake_.wait(lock, [this] { return stop_ || !next_.records.empty() || !next_.jobs.empty(); });
+    if (next_.records.empty() && next_.jobs.empty()) return;
     Group group = std::exchange(next_, {});
     lock.unlock();
-    const Outcome outcome = append_(group.records);
-    boost::asio::post(network_, [done = std::move(group.done), outcome, on_failure = on_failure_] {
-      if (!outcome.first_position) on_failure(outcome.error, done.size());
-      for (std::size_t k = 0; k < done.size(); ++k)
-        if (done[k])
-          done[k](outcome.first_position ? std::optional(*outcome.first_position + k)
-                                         : std::nullopt);
-    });
+    if (!group.records.empty()) {
+      const Outcome outcome = append_(group.records);
+      boost::asio::post(
+          network_, [done = std::move(group.done), outcome, on_failure = on_failure_] {
+            if (!outcome.first_position) on_failure(outcome.error, done.size());
+            for (std::size_t k = 0; k < done.size(); ++k)
+              if (done[k])
+                done[k](outcome.first_position ? std::optional(*outcome.first_position + k)
+                                               : std::nullopt);
+          });
+    }
+    for (const auto& job : group.jobs) job();
     lock.lock();
     pending_bytes_ -= group.bytes;
   }

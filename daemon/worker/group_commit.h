@@ -32,12 +32,14 @@ class GroupCommit {
   ~GroupCommit();  // what was submitted is still written; Done may not be called any more
 
   void submit(Record record, Done done);
-  std::size_t pending_bytes() const;  // submitted, Done not yet called
+  void run(std::function<void()> job);  // on the journal thread, after what was submitted before
+  std::size_t pending_bytes() const;    // submitted, Done not yet called
 
  private:
   struct Group {
     std::vector<Record> records;
     std::vector<Done> done;
+    std::vector<std::function<void()>> jobs;  // after the records
     std::size_t bytes = 0;
   };
 
