@@ -8,8 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "core/detect/daily_profile.h"
+#include "core/detect/low_rank_view.h"
 #include "core/detect/report.h"
+#include "core/detect/standardizer.h"
 #include "core/detect/state_stream.h"
+#include "core/detect/view.h"
+#include "core/detect/volume_scale.h"
 #include "core/model/options.h"
 #include "core/traffic/network.h"
 
@@ -48,13 +53,38 @@ class Detector {
   void exchange(StateStream& stream);
 
  private:
+  // One function a step of section 6; each reads what the steps before it left.
+  void standardize();  // 1 to 3
+  void expect();       // the volume expected
+  float centre_value(std::size_t horizon, std::size_t cell) const;
+  void measure_excess();                            // a: shares of the network's traffic
+  void score_cells();                               // 7: cells by themselves
+  void score_sums(std::size_t horizon, bool rows);  // 7: rows or columns, to the cells that moved
+  void score_shifts(std::size_t horizon);
+  void raise(std::size_t cell, float tail);
+  float gate(float excess) const;
+  void settle(std::size_t cell);
+  void learn_total();
+  void adopt_scale();
+
   Network network_;
   DetectorOptions options_;
+  Places places_;
   std::int64_t bins_ = 0;
-  double offset_ = 0.0;
-  std::vector<float> level_, spread_, value_;
-  std::vector<std::uint8_t> seen_, run_;
-  Slice slice_;
+  VolumeScale scale_;
+  DailyProfile profile_;
+  Standardizer level_, seasonal_;  // of the values; of what the daily profile leaves
+  LowRankView low_rank_;
+  View plain_, daily_;                                // the low-rank view, the seasonal view
+  std::vector<double> total_;                         // by metric: the network's traffic, slowly
+  std::array<std::vector<float>, kHorizons> excess_;  // recent share of the traffic, signed
+  std::vector<std::uint8_t> run_;                     // slices in a row a cell was flagged
+
+  // Of the slice at hand.
+  Slice slice_, standard_;
+  std::vector<float> value_, plain_value_, daily_value_, low_rank_part_;
+  std::array<std::vector<float>, kHorizons> excess_now_;
+  std::array<std::vector<float>, kHorizons> row_excess_, column_excess_;
   CellScores scores_;
   std::vector<std::uint32_t> settled_;
 };

@@ -96,8 +96,20 @@ class StateStream {
   void per_metric(std::vector<T>& values) {
     arranged(values, 0);
   }
-  ByteReader& reader() { return *in_; }
-  ByteWriter& writer() { return *out_; }
+  // Bytes of a part that has its own format.
+  void bytes(std::span<const std::byte> values) {
+    out_->numbers(std::span<const std::uint8_t>(
+        reinterpret_cast<const std::uint8_t*>(values.data()), values.size()));
+  }
+  std::span<const std::byte> take_bytes(std::uint64_t size) {
+    if (failed() || size > in_->rest().size()) {
+      fail();
+      return {};
+    }
+    const auto taken = in_->rest().first(std::size_t(size));
+    in_->skip(std::size_t(size));
+    return taken;
+  }
 
  private:
   template <PlainNumber T>
