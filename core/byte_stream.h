@@ -82,6 +82,9 @@ class ByteReader {
       rest_ = rest_.subspan(sizeof(T));
     }
   }
+  void skip(std::size_t bytes) {
+    if (has(bytes)) rest_ = rest_.subspan(bytes);
+  }
   std::span<const std::byte> rest() const { return rest_; }
   bool failed() const { return failed_; }
   bool finished() const { return !failed_ && rest_.empty(); }

@@ -146,6 +146,15 @@ const SliceResult& StreamingFactorizer::State::project(const Slice& slice) {
   return projection;
 }
 
+const SliceResult& StreamingFactorizer::State::project_with(const Slice& slice,
+                                                            double noise_precision) {
+  const double learned_tau = q.tau, wanted = noise_precision * unit() * unit();
+  if (warm && std::isfinite(wanted) && wanted > 0.0) q.tau = wanted;
+  project(slice);
+  q.tau = learned_tau;
+  return projection;
+}
+
 // c_T of M4 for the staged slice, the given outliers taken out:
 //   V = (tau Q + diag(lambda))^-1,  c = tau V (load - sum over outliers of S prod a)
 bool StreamingFactorizer::State::solve_time(const std::vector<Outlier>& outliers) {

@@ -19,6 +19,8 @@ class StreamingFactorizer::State {
   State(SliceShape slice_shape, FactorizerOptions chosen);
 
   const SliceResult& project(const Slice& slice);
+  // With another noise precision than the learned one, in the unit of the data.
+  const SliceResult& project_with(const Slice& slice, double noise_precision);
   Learned update(const Slice& slice);
   const SliceResult& fitted();
   double evidence_bound();
@@ -26,6 +28,8 @@ class StreamingFactorizer::State {
   std::vector<std::byte> save() const;
   // The reason if the bytes, already checked, do not describe such a state.
   std::string load(std::span<const std::byte> body);
+  // Takes over the rows of a state of another shape; resume() must follow.
+  void rearrange(const State& saved, const std::vector<std::vector<int>>& from);
   // Rebuilds what is derived from the saved state.
   void resume();
 

@@ -154,12 +154,11 @@ std::string StreamingFactorizer::State::load(std::span<const std::byte> body) {
 
 std::vector<std::byte> StreamingFactorizer::save() const { return state_->save(); }
 
-tl::expected<StreamingFactorizer, std::string> StreamingFactorizer::restore(
-    std::span<const std::byte> bytes, SliceShape shape, FactorizerOptions options) {
-  const auto because = [](std::string reason) { return tl::unexpected(std::move(reason)); };
-  if (std::string problem = options.problem(); !problem.empty()) return because(problem);
-  if (std::string problem = problem_of(shape); !problem.empty()) return because(problem);
+namespace {
 
+// What stands behind an intact header, or what is wrong with it.
+tl::expected<std::span<const std::byte>, std::string> body_of(std::span<const std::byte> bytes) {
+  const auto because = [](std::string reason) { return tl::unexpected(std::move(reason)); };
   ByteReader in(bytes);
   char magic[sizeof kMagic];
   in.numbers(std::span<char>(magic));
@@ -174,9 +173,42 @@ tl::expected<StreamingFactorizer, std::string> StreamingFactorizer::restore(
     return because("the snapshot is cut short or too long");
   if (crc64(in.rest()) != checksum)
     return because("the snapshot is damaged: its checksum is wrong");
+  return in.rest();
+}
+
+}  // namespace
+
+tl::expected<StreamingFactorizer, std::string> StreamingFactorizer::restore(
+    std::span<const std::byte> bytes, SliceShape shape, FactorizerOptions options) {
+  const auto because = [](std::string reason) { return tl::unexpected(std::move(reason)); };
+  if (std::string problem = options.problem(); !problem.empty()) return because(problem);
+  if (std::string problem = problem_of(shape); !problem.empty()) return because(problem);
+  const auto body = body_of(bytes);
+  if (!body) return because(body.error());
 
   auto state = std::make_unique<State>(std::move(shape), options);
-  if (std::string problem = state->load(in.rest()); !problem.empty()) return because(problem);
+  if (std::string problem = state->load(*body); !problem.empty()) return because(problem);
+  state->resume();
+  return StreamingFactorizer(std::move(state));
+}
+
+tl::expected<StreamingFactorizer, std::string> StreamingFactorizer::restore_rearranged(
+    std::span<const std::byte> bytes, SliceShape saved_shape, SliceShape shape,
+    const std::vector<std::vector<int>>& from, FactorizerOptions options) {
+  const auto because = [](std::string reason) { return tl::unexpected(std::move(reason)); };
+  if (std::string problem = problem_of(shape); !problem.empty()) return because(problem);
+  const auto saved = restore(bytes, std::move(saved_shape), options);
+  if (!saved) return because(saved.error());
+  const SliceShape& old = saved->shape();
+  if (shape.size() != old.size() || from.size() != old.size())
+    return because("the snapshot has other modes");
+  for (std::size_t mode = 0; mode < old.size(); ++mode) {
+    if (from[mode].size() != std::size_t(shape[mode])) return because("a row without a place");
+    for (int row : from[mode])
+      if (row < -1 || row >= old[mode]) return because("a row that was not there");
+  }
+  auto state = std::make_unique<State>(std::move(shape), options);
+  state->rearrange(*saved->state_, from);
   state->resume();
   return StreamingFactorizer(std::move(state));
 }

@@ -32,8 +32,9 @@ StreamingFactorizer::~StreamingFactorizer() = default;
 StreamingFactorizer::StreamingFactorizer(StreamingFactorizer&&) noexcept = default;
 StreamingFactorizer& StreamingFactorizer::operator=(StreamingFactorizer&&) noexcept = default;
 
-const SliceResult& StreamingFactorizer::project(const Slice& slice) {
-  return state_->project(slice);
+const SliceResult& StreamingFactorizer::project(const Slice& slice, double noise_precision) {
+  return noise_precision > 0.0 ? state_->project_with(slice, noise_precision)
+                               : state_->project(slice);
 }
 Learned StreamingFactorizer::update(const Slice& slice) { return state_->update(slice); }
 const SliceResult& StreamingFactorizer::projection() const { return state_->projection; }

@@ -64,7 +64,9 @@ class StreamingFactorizer {
 
   // What the past says of this slice: A fixed, c_t and S_t fitted. Nothing is learned. The residual
   // values - expected of this call is what a detector scores. Valid until the next call.
-  const SliceResult& project(const Slice& slice);
+  // noise_precision, if positive, stands in for the learned one (per squared unit of the data):
+  // for slices noisier than those that were learned.
+  const SliceResult& project(const Slice& slice, double noise_precision = 0.0);
 
   // Projects the slice, then learns it: sweeps of M3-M8 over the window.
   Learned update(const Slice& slice);
@@ -89,6 +91,12 @@ class StreamingFactorizer {
   static tl::expected<StreamingFactorizer, std::string> restore(std::span<const std::byte> bytes,
                                                                 SliceShape shape,
                                                                 FactorizerOptions options);
+  // The same from a state of another shape: from[n][i] says which row of mode n of the saved state
+  // is now row i, -1 for one that was not there. Such a row begins as the prior has it and its past
+  // is unobserved.
+  static tl::expected<StreamingFactorizer, std::string> restore_rearranged(
+      std::span<const std::byte> bytes, SliceShape saved_shape, SliceShape shape,
+      const std::vector<std::vector<int>>& from, FactorizerOptions options);
 
  private:
   class State;

@@ -1,0 +1,101 @@
+#include "core/detect/aggregates.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace outlierd::detect {
+namespace {
+
+constexpr float kCellClip = 4.0f;
+constexpr float kSigmaOfMean = 1.29f;
+constexpr float kClip = 3.0f;
+constexpr float kFastClip = 8.0f;
+constexpr float kLeastSpread = 0.3f;
+constexpr float kUsualWeight = 0.01f;
+constexpr float kSeenShare = 0.5f;  // of the usual cells
+
+}  // namespace
+
+NodeSums::NodeSums(std::size_t series, float horizon_bins, double bins_a_day)
+    : level_weight_(horizon_bins > 1.0f ? 1.0f / 256.0f : 1.0f / 32.0f),
+      spread_weight_(float(std::min(0.5, 2.0 / bins_a_day))),
+      fast_weight_(1.0f / (12.0f * horizon_bins)),
+      level_(series, 0.0f),
+      spread_(series, 1.0f),
+      fast_(series, 0.0f),
+      usual_(series, 0.0f),
+      seen_(series, 0),
+      tails_(series),
+      sum_(series, 0.0f),
+      count_(series, 0.0f),
+      deviation_(series, 0.0f) {}
+
+void NodeSums::clear() {
+  std::fill(sum_.begin(), sum_.end(), 0.0f);
+  std::fill(count_.begin(), count_.end(), 0.0f);
+}
+
+void NodeSums::add(std::size_t series, float deviation) {
+  sum_[series] += std::clamp(deviation, -kCellClip, kCellClip);
+  count_[series] += 1.0f;
+}
+
+void NodeSums::finish() {
+  for (std::size_t i = 0; i < sum_.size(); ++i) {
+    deviation_[i] = 0.0f;
+    if (count_[i] < 1.0f || count_[i] < kSeenShare * usual_[i]) continue;
+    sum_[i] /= std::sqrt(count_[i]);
+    if (seen_[i] == 0) continue;
+    deviation_[i] = (sum_[i] - level_[i]) / std::max({spread_[i], fast_[i], kLeastSpread});
+  }
+}
+
+void NodeSums::learn(bool tails) {
+  for (std::size_t i = 0; i < sum_.size(); ++i) {
+    if (count_[i] < 1.0f) continue;
+    const bool enough = count_[i] >= kSeenShare * usual_[i];
+    const float start = 1.0f / float(seen_[i] + 1);
+    usual_[i] += std::max(kUsualWeight, start) * (count_[i] - usual_[i]);
+    if (!enough) continue;
+    if (tails && seen_[i] > 0) tails_.learn(i, deviation_[i]);
+    const float unit = std::max(spread_[i], kLeastSpread);
+    const float error = sum_[i] - level_[i], size = std::abs(error);
+    fast_[i] += fast_weight_ * (kSigmaOfMean * std::min(size, kFastClip * unit) - fast_[i]);
+    spread_[i] += std::max(spread_weight_, start) *
+                  (kSigmaOfMean * std::min(size, kClip * unit) - spread_[i]);
+    level_[i] += std::max(level_weight_, start) * std::clamp(error, -kClip * unit, kClip * unit);
+    if (seen_[i] < 255) ++seen_[i];
+  }
+  if (tails) tails_.end_bin();
+}
+
+void NodeSums::exchange(StateStream& stream) {
+  for (auto* column : {&level_, &spread_, &fast_, &usual_}) stream.per_node(*column);
+  stream.per_node(seen_);
+  tails_.exchange_nodes(stream);
+}
+
+void Shifts::clear() {
+  std::fill(shifts_.begin(), shifts_.end(), Shift{});
+  rise_.assign(shifts_.size(), 0.0f);
+  fall_.assign(shifts_.size(), 0.0f);
+}
+
+void Shifts::add(std::size_t series, std::int32_t origin, float deviation) {
+  if (deviation > rise_[series]) rise_[series] = deviation, shifts_[series].rising = origin;
+  if (-deviation > fall_[series]) fall_[series] = -deviation, shifts_[series].falling = origin;
+}
+
+void Shifts::finish() {
+  for (std::size_t i = 0; i < shifts_.size(); ++i) {
+    shifts_[i].deviation = std::min(rise_[i], fall_[i]);
+    shifts_[i].tail = tails_.score(i, shifts_[i].deviation);
+  }
+}
+
+void Shifts::learn() {
+  for (std::size_t i = 0; i < shifts_.size(); ++i) tails_.learn(i, shifts_[i].deviation);
+  tails_.end_bin();
+}
+
+}  // namespace outlierd::detect

@@ -1,0 +1,61 @@
+#pragma once
+// Rows, columns and shifts of one view at one horizon (docs/model.md, section 6 step 5 and c).
+//
+// A row is the sum of its cells' clipped deviations over the root of their number, against a level
+// and a spread of its own; a column likewise. A shift is, for each destination, the smaller of the
+// largest rise and the largest fall.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/detect/state_stream.h"
+#include "core/detect/tails.h"
+
+namespace outlierd::detect {
+
+// Sums with a level and a spread of their own, nodes x metrics of them.
+class NodeSums {
+ public:
+  NodeSums(std::size_t series, float horizon_bins, double bins_a_day);
+
+  void clear();
+  void add(std::size_t series, float deviation);  // of one cell
+  // The deviation of each sum; 0 where fewer than half of the usual cells were seen.
+  void finish();
+  float deviation(std::size_t series) const { return deviation_[series]; }
+  float tail(std::size_t series) const { return tails_.score(series, deviation_[series]); }
+  void learn(bool tails);
+  void exchange(StateStream& stream);
+
+ private:
+  float level_weight_, spread_weight_, fast_weight_;
+  std::vector<float> level_, spread_, fast_, usual_;  // usual: number of cells
+  std::vector<std::uint8_t> seen_;
+  Tails tails_;
+  std::vector<float> sum_, count_, deviation_;  // of the slice at hand
+};
+
+struct Shift {
+  float deviation = 0.0f, tail = 0.0f;
+  std::int32_t rising = -1, falling = -1;  // origins
+};
+
+class Shifts {
+ public:
+  explicit Shifts(std::size_t series) : tails_(series), shifts_(series) {}
+
+  void clear();
+  void add(std::size_t series, std::int32_t origin, float deviation);
+  void finish();
+  const Shift& operator[](std::size_t series) const { return shifts_[series]; }
+  void learn();
+  void exchange(StateStream& stream) { tails_.exchange_nodes(stream); }
+
+ private:
+  Tails tails_;
+  std::vector<Shift> shifts_;
+  std::vector<float> rise_, fall_;
+};
+
+}  // namespace outlierd::detect

@@ -1,0 +1,122 @@
+// What the detector takes from a slice once it was scored.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/detect/detector.h"
+
+namespace outlierd::detect {
+namespace {
+
+constexpr float kCleanClip = 3.0f;  // spreads: what the factors may learn of one bin
+
+}  // namespace
+
+void Detector::learn(std::span<const std::uint32_t> flagged) {
+  settled_.clear();
+  plain_.learn_tails(slice_.observed, ready());
+  daily_.learn_tails(slice_.observed, ready());
+  auto next_flagged = flagged.begin();
+  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
+    const bool is_flagged = next_flagged != flagged.end() && *next_flagged == cell;
+    if (is_flagged) ++next_flagged;
+    if (!slice_.observed[cell]) continue;
+    for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = excess_now_[k][cell];
+    const float centre = low_rank_part_[cell] + plain_.horizons.centre(0, cell);
+    if (is_flagged) {
+      standard_.values[cell] = double(centre);
+      plain_.horizons.hold(cell);
+      daily_.horizons.hold(cell);
+      if (++run_[cell] >= options_.model.level_slices) settle(cell);
+      continue;
+    }
+    run_[cell] = 0;
+    const float reach = kCleanClip * plain_.horizons.spread(cell);
+    standard_.values[cell] =
+        std::clamp(standard_.values[cell], double(centre - reach), double(centre + reach));
+    if (level_.known(cell)) {
+      plain_.horizons.learn(cell, plain_value_[cell]);
+      daily_.horizons.learn(cell, daily_value_[cell]);
+    }
+    const float rest = value_[cell] - profile_.value(cell);
+    level_.learn(cell, value_[cell]);
+    seasonal_.learn(cell, rest);
+    profile_.learn(cell, value_[cell]);
+  }
+  low_rank_.learn(standard_);
+  level_.end_bin();
+  seasonal_.end_bin();
+  learn_total();
+  if (std::any_of(slice_.observed.begin(), slice_.observed.end(), [](auto seen) { return seen; }))
+    ++bins_;
+}
+
+// The level rule: what has lasted is the new normal, from here on.
+void Detector::settle(std::size_t cell) {
+  run_[cell] = 0;
+  settled_.push_back(std::uint32_t(cell));
+  level_.shift(cell, level_.spread(cell) * plain_value_[cell]);
+  seasonal_.shift(cell, seasonal_.spread(cell) * daily_value_[cell]);
+  plain_.horizons.settle(cell, 0.0f);
+  daily_.horizons.settle(cell, 0.0f);
+  for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = 0.0f;
+}
+
+// The network's traffic, slowly; what was not observed counts as expected.
+void Detector::learn_total() {
+  const std::size_t metrics = total_.size();
+  std::vector<double> now(metrics, 0.0);
+  double volume = 0.0, seen = 0.0;
+  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
+    if (slice_.observed[cell]) {
+      now[cell % metrics] += slice_.values[cell];
+      volume += slice_.values[cell];
+      seen += 1.0;
+    } else if (!std::isnan(scores_.expected[cell])) {
+      now[cell % metrics] += double(scores_.expected[cell]);
+    }
+  }
+  if (seen == 0.0) return;
+  const double weight =
+      std::max(std::min(0.5, 4.0 * network_.bin_seconds / 86400.0), 1.0 / double(bins_ + 1));
+  for (std::size_t m = 0; m < metrics; ++m) {
+    const double limited = bins_ < 5 ? now[m] : std::min(now[m], 2.0 * total_[m] + 1e-300);
+    total_[m] += weight * (limited - total_[m]);
+  }
+  if (scale_.learn(volume, seen)) adopt_scale();
+}
+
+// Everything held as values is re-expressed in the new scale.
+void Detector::adopt_scale() {
+  const VolumeScale old = scale_;
+  scale_.adopt();
+  const auto moved = [&](float value) { return scale_.value_of(double(old.volume_of(value))); };
+  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
+    const float before = level_.level(cell), after = moved(before);
+    const float slope = before > 0.0f && after > 0.0f
+                            ? std::clamp(std::pow(before / after, 3.0f), 0.01f, 100.0f)
+                            : 1.0f;
+    level_.rescale(cell, after, slope);
+    const float profile = profile_.value(cell);
+    const float sum = profile + seasonal_.level(cell);
+    const float moved_profile = profile_.active(cell) ? moved(profile) : 0.0f;
+    seasonal_.rescale(cell, moved(std::max(0.0f, sum)) - moved_profile, slope);
+  }
+  profile_.reexpress(moved);
+}
+
+void Detector::exchange(StateStream& stream) {
+  stream.number(bins_, std::int64_t{0}, std::int64_t{1} << 60);
+  scale_.exchange(stream);
+  profile_.exchange(stream);
+  level_.exchange(stream);
+  seasonal_.exchange(stream);
+  low_rank_.exchange(stream);
+  plain_.exchange(stream);
+  daily_.exchange(stream);
+  stream.per_metric(total_);
+  for (auto& excess : excess_) stream.per_cell(excess);
+  stream.per_cell(run_);
+}
+
+}  // namespace outlierd::detect

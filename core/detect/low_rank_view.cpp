@@ -1,0 +1,136 @@
+#include "core/detect/low_rank_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace outlierd::detect {
+namespace {
+
+constexpr int kMeanSeconds = 1800;
+constexpr int kDayOfMeans = 48;
+constexpr int kMaxRank = 4;
+constexpr int kSweeps = 3;
+constexpr double kNoiseWeight = 0.02;
+
+model::FactorizerOptions day_long(model::FactorizerOptions options) {
+  options.rules = model::Rules::kOutlierd;
+  options.window = kDayOfMeans;
+  options.max_rank = std::min(options.max_rank, kMaxRank);
+  options.warm_sweeps = kSweeps;
+  return options;
+}
+
+}  // namespace
+
+LowRankView::LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds)
+    : shape_(shape),
+      factorizer_(shape, day_long(options)),
+      bins_a_mean_(std::clamp(kMeanSeconds / bin_seconds, 1, 255)),
+      sum_(cell_count(shape), 0.0f),
+      count_(sum_.size(), 0),
+      expected_(sum_.size(), 0.0f),
+      mean_(shape) {}
+
+const std::vector<float>& LowRankView::expected(const Slice& standard) {
+  std::fill(expected_.begin(), expected_.end(), 0.0f);
+  if (!factorizer_.warm()) return expected_;
+  const model::SliceResult& result =
+      factorizer_.project(standard, variance_ > 0.0 ? 1.0 / variance_ : 0.0);
+  summary_.status = name_of(result.status);
+  summary_.iterations = result.iterations;
+  summary_.rank = result.rank;
+  summary_.noise_precision = result.noise_precision;
+  if (result.status != model::SliceStatus::kConverged &&
+      result.status != model::SliceStatus::kIterationLimit)
+    return expected_;
+  for (std::size_t cell = 0; cell < expected_.size(); ++cell)
+    expected_[cell] = float(result.expected[cell]);
+  learn_noise(standard);
+  return expected_;
+}
+
+// The mean square of what is neither low-rank nor an outlier.
+void LowRankView::learn_noise(const Slice& standard) {
+  const std::vector<double>& sparse = factorizer_.projection().sparse;
+  double squares = 0.0, cells = 0.0;
+  for (std::size_t cell = 0; cell < expected_.size(); ++cell) {
+    if (!standard.observed[cell] || sparse[cell] != 0.0) continue;
+    const double rest = standard.values[cell] - double(expected_[cell]);
+    squares += rest * rest;
+    cells += 1.0;
+  }
+  if (cells == 0.0) return;
+  const double now = std::max(squares / cells, 1e-12);
+  variance_ = variance_ > 0.0 ? variance_ + kNoiseWeight * (now - variance_) : now;
+}
+
+void LowRankView::learn(const Slice& cleaned) {
+  for (std::size_t cell = 0; cell < sum_.size(); ++cell) {
+    if (!cleaned.observed[cell]) continue;
+    sum_[cell] += float(cleaned.values[cell]);
+    ++count_[cell];
+  }
+  if (++bins_ < bins_a_mean_) return;
+  for (std::size_t cell = 0; cell < sum_.size(); ++cell) {
+    mean_.observed[cell] = count_[cell] > 0;
+    mean_.values[cell] = count_[cell] > 0 ? double(sum_[cell]) / count_[cell] : 0.0;
+    sum_[cell] = 0.0f;
+    count_[cell] = 0;
+  }
+  bins_ = 0;
+  factorizer_.update(mean_);
+}
+
+ModelSummary LowRankView::summary() const {
+  ModelSummary summary = summary_;
+  if (factorizer_.warm()) summary.component_strengths = factorizer_.component_strengths();
+  return summary;
+}
+
+void LowRankView::exchange(StateStream& stream) {
+  stream.number(bins_, 0, bins_a_mean_ - 1);
+  stream.number(variance_, 0.0, 1e30);
+  stream.per_cell(sum_);
+  stream.per_cell(count_);
+  stream.text(summary_.status, 64);
+  stream.number(summary_.iterations);
+  stream.number(summary_.rank);
+  stream.number(summary_.noise_precision);
+  exchange_factorizer(stream);
+}
+
+void LowRankView::exchange_factorizer(StateStream& stream) {
+  std::uint64_t size = 0;
+  if (!stream.reading()) {
+    const std::vector<std::byte> bytes = factorizer_.save();
+    size = bytes.size();
+    stream.number(size);
+    stream.bytes(bytes);
+    return;
+  }
+  stream.number(size);
+  const std::span<const std::byte> bytes = stream.take_bytes(size);
+  if (stream.failed()) return;
+  const Rearrangement& map = stream.map();
+  if (map.same) {
+    auto restored = model::StreamingFactorizer::restore(bytes, shape_, factorizer_.options());
+    if (!restored) return stream.fail();
+    factorizer_ = std::move(*restored);
+    return;
+  }
+  // With one metric a slice has two modes, with several three. From the one to the other it begins
+  // anew: a day later it is there again.
+  if ((map.old_metrics == 1) != (shape_.size() == 2)) return;
+  SliceShape old_shape = {map.old_nodes, map.old_nodes};
+  std::vector<std::vector<int>> from = {map.node_from, map.node_from};
+  if (shape_.size() == 3) {
+    old_shape.push_back(map.old_metrics);
+    from.push_back(map.metric_from);
+  }
+  auto restored = model::StreamingFactorizer::restore_rearranged(bytes, old_shape, shape_, from,
+                                                                 factorizer_.options());
+  if (!restored) return stream.fail();
+  factorizer_ = std::move(*restored);
+}
+
+}  // namespace outlierd::detect

@@ -1,0 +1,71 @@
+#include "core/detect/tails.h"
+
+#include <algorithm>
+#include <numbers>
+
+namespace outlierd::detect {
+namespace {
+
+constexpr float kFirstLevel = 2.5f;
+constexpr double kFirstShape = 0.3, kFirstCount = 100.0;
+constexpr double kMostCount = 5000.0;  // exceedances that the pooled shape remembers
+constexpr double kLeastShape = 0.05;
+constexpr double kFirstGain = 0.3, kLeastGain = 0.05;
+
+}  // namespace
+
+Tails::Tails(std::size_t series)
+    : up_(series, kFirstLevel),
+      down_(series, kFirstLevel),
+      up_shape_(kFirstShape),
+      down_shape_(kFirstShape),
+      up_count_(kFirstCount),
+      down_count_(kFirstCount) {
+  set_gain();
+}
+
+void Tails::set_gain() {
+  const double gain = std::max(kLeastGain, kFirstGain / (1.0 + double(bins_) / 100.0));
+  rise_ = float(std::exp(gain * (1.0 - double(kRate))));
+  fall_ = float(std::exp(-gain * double(kRate)));
+  up_slope_ = float(1.0 / (std::max(up_shape_, kLeastShape) * std::numbers::ln10));
+  down_slope_ = float(1.0 / (std::max(down_shape_, kLeastShape) * std::numbers::ln10));
+}
+
+void Tails::end_bin() {
+  ++bins_;
+  up_count_ = std::min(up_count_, kMostCount);
+  down_count_ = std::min(down_count_, kMostCount);
+  set_gain();
+}
+
+float Tails::deviation_at(std::size_t series, float tail, bool up) const {
+  const float level = (up ? up_ : down_)[series], slope = up ? up_slope_ : down_slope_;
+  if (tail <= kAtLevel) return level * tail / kAtLevel;
+  return level * std::exp(std::min((tail - kAtLevel) / slope, 60.0f));
+}
+
+void Tails::exchange_pooled(StateStream& stream) {
+  for (double* shape : {&up_shape_, &down_shape_}) stream.number(*shape, 0.0, 1e3);
+  for (double* count : {&up_count_, &down_count_}) stream.number(*count, 1.0, 1e6);
+  stream.number(bins_);
+  if (stream.reading())
+    for (auto* levels : {&up_, &down_})
+      for (float level : *levels)
+        if (!(level >= kLeastLevel)) stream.fail();
+  set_gain();
+}
+
+void Tails::exchange_cells(StateStream& stream) {
+  stream.per_cell(up_);
+  stream.per_cell(down_);
+  exchange_pooled(stream);
+}
+
+void Tails::exchange_nodes(StateStream& stream) {
+  stream.per_node(up_);
+  stream.per_node(down_);
+  exchange_pooled(stream);
+}
+
+}  // namespace outlierd::detect

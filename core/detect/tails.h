@@ -1,0 +1,70 @@
+#pragma once
+// How rare a deviation is, for many series of one kind (docs/model.md, section 6 step 6).
+//
+// Each series has a level of its own that 2% of its deviations exceed, for rises and for falls;
+// beyond it the logarithm of a deviation is exponential, with a shape pooled over the series. So
+// one score means the same everywhere: -log10 of how often something as large is seen.
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "core/detect/state_stream.h"
+
+namespace outlierd::detect {
+
+class Tails {
+ public:
+  explicit Tails(std::size_t series);
+
+  // Signed as the deviation; 0 for 0.
+  float score(std::size_t series, float deviation) const {
+    const bool up = deviation >= 0.0f;
+    const float ratio = std::abs(deviation) / (up ? up_ : down_)[series];
+    const float tail = ratio <= 1.0f ? kAtLevel * ratio
+                                     : kAtLevel + std::log(ratio) * (up ? up_slope_ : down_slope_);
+    return std::copysign(tail, deviation);
+  }
+  // The deviation, not negative, at which the score reaches `tail`.
+  float deviation_at(std::size_t series, float tail, bool up) const;
+
+  void learn(std::size_t series, float deviation) {
+    const bool rise = deviation >= 0.0f;
+    const float size = std::abs(deviation);
+    step(up_[series], rise ? size : 0.0f, up_shape_, up_count_);
+    step(down_[series], rise ? 0.0f : size, down_shape_, down_count_);
+  }
+  // After the series of a bin: the gain falls, the pooled shapes take effect.
+  void end_bin();
+
+  void exchange_cells(StateStream& stream);  // series = cells
+  void exchange_nodes(StateStream& stream);  // series = nodes x metrics
+
+  static constexpr float kRate = 0.02f;
+  static constexpr float kAtLevel = 1.69897f;  // -log10 of the rate
+
+ private:
+  void step(float& level, float size, double& shape, double& count) {
+    if (size > level) {
+      const double excess = std::min(std::log(size / level), kMostExcess);
+      count += 1.0;
+      shape += (excess - shape) / count;
+      level *= rise_;
+    } else {
+      level *= fall_;
+    }
+    level = std::max(level, kLeastLevel);
+  }
+  void set_gain();
+  void exchange_pooled(StateStream& stream);
+
+  static constexpr float kMostExcess = 3.0f;
+  static constexpr float kLeastLevel = 0.5f;
+
+  std::vector<float> up_, down_;
+  double up_shape_, down_shape_, up_count_, down_count_;
+  std::uint64_t bins_ = 0;
+  float rise_ = 1.0f, fall_ = 1.0f, up_slope_ = 1.0f, down_slope_ = 1.0f;
+};
+
+}  // namespace outlierd::detect

@@ -1,0 +1,51 @@
+#pragma once
+// One way of looking at the cells: their horizons, and what is made of these at each horizon, down
+// to tail scores (docs/model.md, section 6 steps 4 to 6).
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/detect/aggregates.h"
+#include "core/detect/cell_horizons.h"
+#include "core/detect/tails.h"
+#include "core/traffic/network.h"
+
+namespace outlierd::detect {
+
+// Where a cell lies: its row, its column and itself among the series of each kind.
+struct Places {
+  explicit Places(const Network& network);
+  std::vector<std::uint32_t> row, column;  // of each cell, among nodes x metrics
+  std::vector<std::int32_t> origin;
+  std::size_t series = 0;  // nodes x metrics
+};
+
+class View {
+ public:
+  View(std::size_t cells, const Places& places, double bins_a_day);
+
+  void score(std::span<const float> values, std::span<const std::uint8_t> observed,
+             const Places& places);
+  // Signed tail scores at a horizon.
+  float cell_tail(std::size_t horizon, std::size_t cell) const {
+    return cells_[horizon].score(cell, horizons.deviation(horizon)[cell]);
+  }
+  const NodeSums& rows(std::size_t horizon) const { return rows_[horizon]; }
+  const NodeSums& columns(std::size_t horizon) const { return columns_[horizon]; }
+  const Shifts& shifts(std::size_t horizon) const { return shifts_[horizon]; }
+  const Tails& tails(std::size_t horizon) const { return cells_[horizon]; }
+
+  // What the series' tails learn of the slice at hand; the cells' horizons learn on their own.
+  void learn_tails(std::span<const std::uint8_t> observed, bool ready);
+  void exchange(StateStream& stream);
+
+  CellHorizons horizons;
+
+ private:
+  std::vector<Tails> cells_;
+  std::vector<NodeSums> rows_, columns_;
+  std::vector<Shifts> shifts_;
+};
+
+}  // namespace outlierd::detect

@@ -1,0 +1,171 @@
+#include "core/pipeline.h"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "core/pipeline_state.h"
+
+namespace outlierd {
+namespace {
+
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+constexpr int kDay = 86400;
+
+Network checked(Network network) {
+  if (network.nodes.empty()) throw std::invalid_argument("a network needs at least one node");
+  if (network.metrics.empty()) throw std::invalid_argument("a network needs at least one metric");
+  if (network.bin_seconds < 1) throw std::invalid_argument("a bin lasts at least one second");
+  return network;
+}
+
+}  // namespace
+
+Pipeline::State::State(Network watched, PipelineOptions chosen)
+    : network(checked(std::move(watched))),
+      options(chosen),
+      detector(network, {chosen.model, chosen.detection.minimum_share}),
+      threshold(chosen.detection.false_alarms_per_day, network.bin_seconds,
+                cell_count(network.shape())),
+      events(network, chosen.detection.close_after_slices) {}
+
+Pipeline::Pipeline(Network network, PipelineOptions options)
+    : state_(std::make_unique<State>(std::move(network), options)) {}
+Pipeline::Pipeline(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
+
+const Network& Pipeline::network() const { return state_->network; }
+const PipelineOptions& Pipeline::options() const { return state_->options; }
+EpochSeconds Pipeline::last_time() const { return state_->last_time; }
+std::vector<Event> Pipeline::open_events() const { return state_->events.open_events(); }
+double Pipeline::evidence_bound() { return state_->detector.evidence_bound(); }
+
+SliceReport Pipeline::process(const Slice& slice, EpochSeconds time, int local_offset) {
+  if (slice.shape != state_->network.shape() || slice.values.size() != cell_count(slice.shape) ||
+      slice.observed.size() != slice.values.size())
+    throw std::logic_error("a slice of another shape than its network");
+  if (time <= state_->last_time) throw std::logic_error("a slice at or before the last one");
+  return state_->process(slice, time, local_offset);
+}
+
+// What is no volume was not measured: NaN, infinite, negative, too large for a float.
+void Pipeline::State::take(const Slice& slice) {
+  measured = slice;
+  for (std::size_t cell = 0; cell < measured.values.size(); ++cell) {
+    const double value = measured.values[cell];
+    if (!(value >= 0.0 && value <= kLargestVolume)) measured.observed[cell] = 0;
+    if (!measured.observed[cell]) measured.values[cell] = 0.0;
+  }
+}
+
+SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int local_offset) {
+  take(slice);
+  if (last_time != std::numeric_limits<EpochSeconds>::min())
+    detector.skip((time - last_time) / network.bin_seconds - 1);
+  last_time = time;
+  const std::int64_t local = (time % kDay + local_offset % kDay + 2 * kDay) % kDay;
+  const detect::CellScores& scores = detector.score(measured, int(local));
+
+  SliceReport report;
+  report.time = time;
+  report.threshold = threshold.sigmas();
+  fill_scores(scores, report);
+  fill_bands(scores, report);
+  detector.learn(flagged);
+  report.warmup = detector.warmup();
+  if (scored_cells > 0) threshold.add(peak);
+  track(report);
+  report.model = detector.model_summary();
+  return report;
+}
+
+// Scores in sigmas; which cells are over the threshold.
+void Pipeline::State::fill_scores(const detect::CellScores& scores, SliceReport& report) {
+  const std::size_t cells = measured.values.size();
+  report.observed.assign(cells, kUnknown);
+  report.score.assign(cells, kUnknown);
+  report.expected = scores.expected;
+  flagged.clear();
+  peak = 0.0f;
+  scored_cells = 0;
+  const bool ready = detector.ready();
+  const auto limit = float(report.threshold);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (!measured.observed[cell]) continue;
+    report.observed[cell] = float(measured.values[cell]);
+    if (!ready || std::isnan(scores.tail[cell])) continue;
+    ++scored_cells;
+    const float sigmas = detect::quick_sigma_of_tail(std::abs(scores.tail[cell]));
+    report.score[cell] = std::copysign(sigmas, scores.tail[cell]);
+    peak = std::max(peak, sigmas);
+    if (sigmas > limit) flagged.push_back(std::uint32_t(cell));
+  }
+}
+
+// The band, made to agree with the decision to the last bit: a cell that its own history flags is
+// outside, any other inside. The sparse part is what flagged cells have beyond the expected.
+void Pipeline::State::fill_bands(const detect::CellScores& scores, SliceReport& report) {
+  const std::size_t cells = measured.values.size();
+  report.low.assign(cells, kUnknown);
+  report.high.assign(cells, kUnknown);
+  report.sparse.assign(cells, kUnknown);
+  const auto limit = float(report.threshold);
+  const auto tail = float(detect::tail_of_sigma(limit));
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    if (measured.observed[cell]) report.sparse[cell] = 0.0f;
+    if (std::isnan(report.expected[cell]) || !detector.ready()) continue;
+    float& low = report.low[cell];
+    float& high = report.high[cell];
+    detector.band(cell, tail, low, high);
+    if (std::isnan(report.score[cell])) continue;
+    const float own = scores.own_tail[cell], value = report.observed[cell];
+    if (!(detect::quick_sigma_of_tail(std::abs(own)) > limit)) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    } else if (own > 0.0f) {
+      high = std::min(high, std::nextafter(value, -1.0f));
+      low = std::min(low, high);
+    } else {
+      low = std::max(low, std::nextafter(value, std::numeric_limits<float>::infinity()));
+      high = std::max(low, high);
+    }
+  }
+  for (std::uint32_t cell : flagged) {
+    float& sparse = report.sparse[cell];
+    sparse = report.observed[cell] - report.expected[cell];
+    if (sparse == 0.0f)
+      sparse = std::copysign(std::numeric_limits<float>::min(), report.score[cell]);
+  }
+}
+
+void Pipeline::State::track(SliceReport& report) {
+  report.events = events.update({.time = report.time,
+                                 .threshold = float(report.threshold),
+                                 .observed = report.observed,
+                                 .expected = report.expected,
+                                 .score = report.score,
+                                 .flagged = flagged,
+                                 .settled = detector.settled(),
+                                 .scored_cells = scored_cells});
+  report.open_events = int(events.open_count());
+  const std::size_t nodes = network.nodes.size(), metrics = network.metrics.size();
+  for (std::size_t k = 0; k < flagged.size(); ++k) {
+    const std::size_t cell = flagged[k];
+    report.anomalies.push_back({.time = report.time,
+                                .origin = int(cell / metrics / nodes),
+                                .destination = int(cell / metrics % nodes),
+                                .metric = int(cell % metrics),
+                                .observed = report.observed[cell],
+                                .expected = report.expected[cell],
+                                .low = report.low[cell],
+                                .high = report.high[cell],
+                                .sparse = report.sparse[cell],
+                                .score = std::abs(report.score[cell]),
+                                .up = report.score[cell] >= 0.0f,
+                                .event = events.flagged_events()[k]});
+  }
+}
+
+}  // namespace outlierd
