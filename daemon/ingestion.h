@@ -74,6 +74,7 @@ class Ingestion {
                                 std::size_t& network);
   // A snapshot of the network with all bins up to this one is durable.
   void on_snapshot(std::size_t network, EpochSeconds closed_through);
+  std::uint64_t next_position() const { return last_position_ + 1; }  // as far as is known
   // Records before it are needed no more.
   std::uint64_t needed_position() const;
   bool wants_snapshot(std::size_t network) const;  // something is in the model and nowhere else

@@ -1,0 +1,50 @@
+#pragma once
+// What the daemon counts, and all of it as metrics.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/api/http_server.h"
+#include "daemon/ingest/matrix_listener.h"
+#include "daemon/ingestion.h"
+
+namespace outlierd {
+
+struct NetworkStatus {
+  std::uint64_t processed = 0, anomalies = 0, events_opened = 0, snapshots = 0;
+  double seconds = 0.0;  // of math
+  std::chrono::steady_clock::time_point last_done{};
+  std::optional<EpochSeconds> snapshot_through;  // what the newest snapshot holds
+  bool snapshot_under_way = false;
+  // Taken from elsewhere when metrics are asked for.
+  std::size_t lane_slices = 0;
+  double warmup = 0.0;
+  int rank = 0, open_events = 0;
+  std::optional<EpochSeconds> last_slice;
+};
+
+struct DaemonCounters {
+  bool ready = false, journal_failing = false, store_failing = false;
+  std::uint64_t journal_failures = 0, journal_syncs = 0, journal_bytes = 0;
+  std::uint64_t store_failures = 0, store_file_bytes = 0, snapshot_failures = 0;
+  std::chrono::duration<double> uptime{};
+  std::size_t journal_pending_bytes = 0, store_pending_bytes = 0;
+  std::uint64_t store_thinned = 0;
+};
+
+struct MetricsSources {
+  std::string version;
+  const DaemonCounters& daemon;
+  const std::vector<NetworkStatus>& networks;
+  const Ingestion& ingestion;
+  std::vector<const ingest::ListenerCounters*> listeners;
+  const api::HttpCounters& http;
+  std::size_t stream_clients = 0;
+};
+
+std::string metrics_text(const MetricsSources& from);
+
+}  // namespace outlierd

@@ -1,0 +1,67 @@
+#include "daemon/models.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include "core/byte_stream.h"
+#include "daemon/ingest/journal_record.h"
+
+namespace outlierd {
+namespace {
+
+constexpr int kManyNodes = 200;  // from here on several threads help one slice
+
+PipelineOptions options_of(const config::NetworkConfig& settings) {
+  PipelineOptions options = config::pipeline_options_of(settings);
+  if (int(settings.nodes.size()) >= kManyNodes)
+    options.model.threads = int(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
+  return options;
+}
+
+config::TimeZone zone_of(const std::string& name) {
+  auto zone = config::TimeZone::load(name);
+  if (!zone) throw std::runtime_error("time zone " + name + ": " + zone.error());
+  return std::move(*zone);
+}
+
+}  // namespace
+
+Model::Model(const config::NetworkConfig& settings)
+    : network_(std::make_shared<const Network>(config::network_of(settings))),
+      options_(options_of(settings)),
+      time_zone_(zone_of(settings.time_zone)),
+      pipeline_(*network_, options_) {}
+
+std::optional<Model::Processed> Model::process(const ClosedBin& bin) {
+  if (bin.time <= pipeline_.last_time()) return std::nullopt;
+  const auto begin = std::chrono::steady_clock::now();
+  auto report = std::make_shared<const SliceReport>(
+      pipeline_.process(bin.slice, bin.time, time_zone_.offset_at(bin.time)));
+  return Processed{std::move(report), std::chrono::steady_clock::now() - begin};
+}
+
+std::vector<std::byte> Model::save(const BinAssembler::Memory& memory) const {
+  const std::vector<std::byte> remembered = ingest::encode_memory(memory);
+  const std::vector<std::byte> state = pipeline_.save();
+  ByteWriter out;
+  out.reserve(8 + remembered.size() + state.size());
+  out.number(std::uint64_t(remembered.size()));
+  for (const auto* part : {&remembered, &state})
+    out.numbers(std::span(reinterpret_cast<const std::uint8_t*>(part->data()), part->size()));
+  return out.take();
+}
+
+tl::expected<BinAssembler::Memory, std::string> Model::restore(std::span<const std::byte> state) {
+  ByteReader in(state);
+  const auto size = in.number<std::uint64_t>();
+  if (in.failed() || size > in.rest().size()) return tl::unexpected(std::string("it is cut short"));
+  auto memory = ingest::decode_memory(in.rest().first(size));
+  if (!memory) return tl::unexpected(std::string("its record of closed bins cannot be read"));
+  auto pipeline = Pipeline::restore(in.rest().subspan(size), *network_, options_);
+  if (!pipeline) return tl::unexpected(pipeline.error());
+  pipeline_ = std::move(*pipeline);
+  return std::move(*memory);
+}
+
+}  // namespace outlierd

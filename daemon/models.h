@@ -1,0 +1,46 @@
+#pragma once
+// The networks' models. Each is touched by one thread at a time: at start by the caller, then by
+// its lane of the math threads.
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/schema.h"
+#include "config/time_zone.h"
+#include "core/pipeline.h"
+#include "core/traffic/bin_assembler.h"
+
+namespace outlierd {
+
+class Model {
+ public:
+  explicit Model(const config::NetworkConfig& settings);
+
+  const std::shared_ptr<const Network>& network() const { return network_; }
+  const PipelineOptions& options() const { return options_; }
+
+  struct Processed {
+    std::shared_ptr<const SliceReport> report;
+    std::chrono::duration<double> time{};
+  };
+  // Nothing for a bin at or before the last one: it is in the model already.
+  std::optional<Processed> process(const ClosedBin& bin);
+
+  // With what the assembler must remember, as one snapshot.
+  std::vector<std::byte> save(const BinAssembler::Memory& memory) const;
+  // What the assembler remembered; or why this cannot be used, the model being new then.
+  tl::expected<BinAssembler::Memory, std::string> restore(std::span<const std::byte> state);
+
+ private:
+  std::shared_ptr<const Network> network_;
+  PipelineOptions options_;
+  config::TimeZone time_zone_;
+  Pipeline pipeline_;
+};
+
+}  // namespace outlierd
