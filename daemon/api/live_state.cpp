@@ -1,0 +1,145 @@
+#include "daemon/api/live_state.h"
+
+#include <algorithm>
+
+#include "daemon/api/json_names.h"
+
+namespace outlierd::api {
+namespace {
+
+constexpr std::size_t kMostExpired = 1000;  // silences that are over and still shown
+
+std::size_t bytes_of(const SliceReport& report) {
+  return sizeof(SliceReport) +
+         sizeof(float) *
+             (report.observed.capacity() + report.expected.capacity() + report.low.capacity() +
+              report.high.capacity() + report.sparse.capacity() + report.score.capacity());
+}
+
+bool holds(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+const SliceReport* LiveNetwork::slice_at(EpochSeconds time) const {
+  const auto at = std::lower_bound(
+      slices.begin(), slices.end(), time,
+      [](const SliceReport& slice, EpochSeconds wanted) { return slice.time < wanted; });
+  return at != slices.end() && at->time == time ? &*at : nullptr;
+}
+
+EpochSeconds LiveNetwork::bin_of(EpochSeconds time) const {
+  const EpochSeconds width = network.bin_seconds;
+  return time - ((time % width) + width) % width;
+}
+
+LiveState::LiveState(LiveOptions options, Clock now)
+    : events(options.most_events, options.event_bytes),
+      anomalies(options.most_anomalies),
+      options_(options),
+      now_(std::move(now)) {}
+
+void LiveState::add_network(Network network, NetworkSettings settings) {
+  LiveNetwork& live = networks_[network.name];
+  if (live.network != network) {
+    live.slices.clear();
+    live.slice_bytes = 0;
+  }
+  live.network = std::move(network);
+  live.settings = std::move(settings);
+  live.open_events = events.open_in(live.network.name);
+  for (auto& [name, each] : networks_) trim(each);
+}
+
+void LiveState::remove_network(const std::string& name) { networks_.erase(name); }
+
+void LiveState::trim(LiveNetwork& live) {
+  const std::size_t most =
+      std::min(options_.slice_bytes_each, options_.slice_bytes / networks_.size());
+  while (live.slices.size() > 1 && live.slice_bytes > most) {
+    live.slice_bytes -= bytes_of(live.slices.front());
+    live.slices.pop_front();
+  }
+}
+
+LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& report) {
+  Changes changes;
+  const auto found = networks_.find(name);
+  if (found == networks_.end()) return changes;
+  LiveNetwork& live = found->second;
+  for (const EventUpdate& update : report.events)
+    changes.emplace_back(update.change, &events.put(record_of(live.network, update.event)));
+  for (const Anomaly& anomaly : report.anomalies) anomalies.put(record_of(live.network, anomaly));
+  report.events = {};
+  report.anomalies = {};
+  live.warmup = report.warmup;
+  live.threshold = report.threshold;
+  live.open_events = report.open_events;
+  live.model = std::move(report.model);
+  live.last_slice = report.time;
+  // Time runs forward; where it does not (a network was begun anew) the old slices are void.
+  if (!live.slices.empty() && live.slices.back().time >= report.time) {
+    live.slices.clear();
+    live.slice_bytes = 0;
+  }
+  live.slice_bytes += bytes_of(report);
+  live.slices.push_back(std::move(report));
+  trim(live);
+  return changes;
+}
+
+const LiveNetwork* LiveState::network(const std::string& name) const {
+  const auto found = networks_.find(name);
+  return found == networks_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::int64_t> LiveState::bins_behind(const LiveNetwork& live) const {
+  if (!live.last_slice) return std::nullopt;
+  const EpochSeconds since_end = now_() - (*live.last_slice + live.network.bin_seconds);
+  return std::max<EpochSeconds>(0, since_end / live.network.bin_seconds);
+}
+
+void LiveState::set_silences(std::vector<Silence> silences) {
+  silences_ = std::move(silences);
+  std::sort(silences_.begin(), silences_.end(), [](const Silence& x, const Silence& y) {
+    return Place{x.created, x.id} > Place{y.created, y.id};
+  });
+}
+
+void LiveState::add_silence(Silence silence) {
+  silences_.push_back(std::move(silence));
+  set_silences(std::move(silences_));
+  std::size_t expired = 0;
+  const EpochSeconds now = now_();
+  std::erase_if(silences_,
+                [&](const Silence& each) { return each.ends <= now && ++expired > kMostExpired; });
+}
+
+bool LiveState::expire_silence(const std::string& id, EpochSeconds now) {
+  for (Silence& silence : silences_) {
+    if (silence.id != id || silence.ends <= now) continue;
+    silence.ends = now;
+    return true;
+  }
+  return false;
+}
+
+bool LiveState::silenced(const EventRecord& event) const {
+  if (silences_.empty()) return false;
+  const EpochSeconds now = now_();
+  return std::any_of(silences_.begin(), silences_.end(), [&](const Silence& silence) {
+    return silence.starts <= now && now < silence.ends && matches(silence, event);
+  });
+}
+
+bool matches(const Silence& silence, const EventRecord& event) {
+  return (!silence.network || event.network == *silence.network) &&
+         (!silence.shape || event.shape == *silence.shape) &&
+         (!silence.origin || holds(event.origins, *silence.origin)) &&
+         (!silence.destination || holds(event.destinations, *silence.destination)) &&
+         (!silence.node || holds(event.origins, *silence.node) ||
+          holds(event.destinations, *silence.node));
+}
+
+}  // namespace outlierd::api
