@@ -19,6 +19,37 @@ constexpr std::size_t kMostNodes = 1'000'000;
 // text; one that was not closed has swallowed the comment. No file holds its control character.
 constexpr std::string_view kLastLine = "\n#\x01end\n", kSwallowed = "\x01end";
 
+// Length of the UTF-8 sequence at the front of a text that is not empty; 0 when there is none.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
+  };
+  const auto follows = [&](std::size_t at) { return (byte(at) & 0xc0u) == 0x80u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    const bool shortest = first != 0xe0 || byte(1) >= 0xa0;
+    const bool no_surrogate = first != 0xed || byte(1) < 0xa0;
+    return shortest && no_surrogate && follows(1) && follows(2) ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const bool shortest = first != 0xf0 || byte(1) >= 0x90;
+    const bool in_range = first != 0xf4 || byte(1) < 0x90;
+    return shortest && in_range && follows(1) && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 class TreeBuilder final : public YAML::EventHandler {
  public:
   NodePointer root() const { return root_; }
@@ -48,6 +79,8 @@ class TreeBuilder final : public YAML::EventHandler {
                 const std::string& value) override {
     if (value.find(kSwallowed) != value.npos)
       throw YAML::ParserException(mark, YAML::ErrorMsg::EOF_IN_SCALAR);
+    if (!is_utf8(value))  // the library turns \N and \_ into half a character
+      throw YAML::ParserException(mark, "an escape (\\) in this text gives no character");
     const auto node = make(Node::Kind::kText, mark, anchor);
     node->text = value;
     add(node, mark);
@@ -108,28 +141,6 @@ class TreeBuilder final : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, std::shared_ptr<Node>> anchors_;
 };
-
-// Length of the UTF-8 sequence at the front of a text that is not empty; 0 when there is none.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t at) {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
-  };
-  const auto follows = [&](std::size_t at) { return (byte(at) & 0xc0u) == 0x80u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool shortest = first != 0xe0 || byte(1) >= 0xa0;
-    const bool no_surrogate = first != 0xed || byte(1) < 0xa0;
-    return shortest && no_surrogate && follows(1) && follows(2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool shortest = first != 0xf0 || byte(1) >= 0x90;
-    const bool in_range = first != 0xf4 || byte(1) < 0x90;
-    return shortest && in_range && follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 // The library takes some control characters for the end of the file and guesses encodings; what
 // could mislead it is found here.
