@@ -35,12 +35,16 @@ void read_networks(MapReader& root, Problems& problems, std::vector<NetworkConfi
 
 void read_listeners(MapReader& root, Problems& problems, Config& config) {
   std::vector<Bound> bound;
-  if (const Node* node = root.find("http")) read_http(*node, problems, config.http, bound);
+  const Node nothing;
+  const Node* http = root.find("http");
+  read_http(http ? *http : nothing, problems, config.http, bound);
   std::vector<MatrixListener> matrices;
   if (root.list("matrices", [&](const Node& item, const std::string& path) {
         matrices.push_back(read_matrices(item, path, problems, bound));
       }))
     config.matrices = std::move(matrices);
+  else
+    bound.push_back({config.matrices.front().listen, nullptr, "matrices[0].listen"});
   root.list("flows", [&](const Node& item, const std::string& path) {
     config.flows.push_back(read_flows(item, path, problems, config.networks, bound));
   });

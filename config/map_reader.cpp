@@ -180,17 +180,22 @@ const Node* MapReader::list_in(const std::string& key) {
 
 void MapReader::finish() const {
   for (const auto& [key, value] : map_.entries) {
-    if (key->kind != Node::Kind::kText) continue;
-    if (std::find(known_.begin(), known_.end(), key->text) != known_.end()) continue;
-    const std::string path = path_of(shown(key->text));
-    if (key->text == "<<") {
-      report(problems_, *key, path, "merging is not supported: write the settings out");
-    } else if (const auto meant = nearest(key->text, known_)) {
-      report(problems_, *key, path, "not a known setting (did you mean " + *meant + "?)");
-    } else {
-      report(problems_, *key, path, "not a known setting (known here: " + joined(known_) + ")");
-    }
+    if (key->kind == Node::Kind::kText && !knows(key->text))
+      complain(*key, shown(key->text), "not a known setting " + hint(key->text));
   }
+}
+
+bool MapReader::knows(std::string_view key) const {
+  return std::find(known_.begin(), known_.end(), key) != known_.end();
+}
+
+std::string MapReader::hint(std::string_view key) const {
+  if (key == "<<") return "(merging is not supported: write the settings out)";
+  const std::string_view word = key.substr(0, key.find_first_of(" :="));
+  if (word != key && knows(word))
+    return "(a colon and a space must follow " + std::string(word) + ")";
+  if (const auto meant = nearest(key, known_)) return "(did you mean " + *meant + "?)";
+  return "(known here: " + joined(known_) + ")";
 }
 
 }  // namespace outlierd::config

@@ -70,6 +70,8 @@ class MapReader {
 
  private:
   const Node* list_in(const std::string& key);
+  bool knows(std::string_view key) const;
+  std::string hint(std::string_view unknown_key) const;
 
   const Node& map_;
   const std::string path_;
@@ -128,7 +130,7 @@ bool MapReader::list(const std::string& key, Visit visit) {
     const Node& item = *node->items[k];
     const std::string path = path_of(key) + "[" + std::to_string(k) + "]";
     if (item.kind == Node::Kind::kEmpty)
-      report(problems_, item, path, "is empty");
+      report(problems_, *node, path, "is empty");  // the library places it at what follows
     else
       visit(item, path);
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "config/sections.h"
 
@@ -16,9 +17,9 @@ void read_tls(MapReader& parent, Problems& problems, Tls& tls) {
   MapReader map(*node, parent.path_of("tls"), problems);
   map.text("certificate_file", tls.certificate_file);
   map.text("key_file", tls.key_file);
-  if (tls.certificate_file.empty() && map.find("key_file"))
+  if (!map.find("certificate_file") && map.find("key_file"))
     map.complain_missing("certificate_file", "is needed beside key_file");
-  if (tls.key_file.empty() && map.find("certificate_file"))
+  if (!map.find("key_file") && map.find("certificate_file"))
     map.complain_missing("key_file", "is needed beside certificate_file");
   map.finish();
 }
@@ -52,10 +53,11 @@ void check_matrix_tls(MapReader& map, const MatrixListener& listener) {
   const Node* tls = map.find("tls");
   const Node* listen = map.find("listen");
   if (!listen) return;
-  if (listener.listen.transport == Transport::kTls && !tls)
+  const bool any = !listener.tls.certificate_file.empty() || !listener.tls.key_file.empty();
+  if (listener.listen.transport == Transport::kTls && !any)
     map.complain(*listen, "listen",
                  "needs tls: {certificate_file: FILE, key_file: FILE} beside it");
-  if (listener.listen.transport != Transport::kTls && listener.tls.enabled())
+  if (listener.listen.transport != Transport::kTls && any)
     map.complain(*tls, "tls", "is only for tls:// listeners");
 }
 
@@ -118,10 +120,9 @@ void read_http(const Node& node, Problems& problems, Http& http, std::vector<Bou
   map.size("max_body", http.max_body, kKiB, 4 * kGiB);
   map.duration("request_timeout", http.request_timeout, milliseconds(100), hours(1));
   map.finish();
-  if (listen) {
-    check_reach(map, http.listen, http.tokens_file, http.allow_anonymous);
-    note_listener(map, http.listen, bound);
-  }
+  if (listen) check_reach(map, http.listen, http.tokens_file, http.allow_anonymous);
+  if (listen || !map.find("listen"))
+    bound.push_back({http.listen, listen ? map.find("listen") : nullptr, "http.listen"});
 }
 
 MatrixListener read_matrices(const Node& node, const std::string& path, Problems& problems,
@@ -173,10 +174,14 @@ FlowListener read_flows(const Node& node, const std::string& path, Problems& pro
 void check_bound(const std::vector<Bound>& bound, Problems& problems) {
   for (std::size_t k = 1; k < bound.size(); ++k) {
     for (std::size_t earlier = 0; earlier < k; ++earlier) {
-      if (!collide(bound[k].endpoint, bound[earlier].endpoint)) continue;
-      report(problems, *bound[k].node, bound[k].path,
-             "is already taken by " + bound[earlier].path + " in line " +
-                 std::to_string(bound[earlier].node->line));
+      const Bound *here = &bound[k], *other = &bound[earlier];
+      if (!collide(here->endpoint, other->endpoint)) continue;
+      if (!here->node) std::swap(here, other);
+      if (!here->node) continue;
+      report(problems, *here->node, here->path,
+             "is already taken by " + other->path +
+                 (other->node ? " in line " + std::to_string(other->node->line)
+                              : ", which is " + text_of(other->endpoint) + " by default"));
       break;
     }
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "config/sections.h"
@@ -75,6 +76,13 @@ void read_time_zone(MapReader& map, std::string& time_zone) {
   if (const auto name = map.value("time_zone", known)) time_zone = *name;
 }
 
+Parsed<int> parse_whole_int(std::string_view text) {
+  const auto number = parse_whole(text);
+  if (!number) return tl::unexpected(number.error());
+  using Limits = std::numeric_limits<int>;
+  return int(std::clamp<std::int64_t>(*number, Limits::min(), Limits::max()));
+}
+
 // What core says of a setting stands with that setting; core alone knows the range.
 void check_model(const MapReader& map, const Node* node, const std::string& key,
                  const model::FactorizerOptions& options) {
@@ -88,13 +96,13 @@ void read_model(MapReader& parent, Problems& problems, ModelSettings& out) {
   const Node* node = parent.find("model");
   if (!node) return;
   MapReader map(*node, parent.path_of("model"), problems);
-  constexpr int kAny = 1'000'000'000;
+  const auto whole = [&](const char* key) { return map.value(key, parse_whole_int); };
   model::FactorizerOptions rank, window, forgetting;
-  map.whole("max_rank", rank.max_rank, -kAny, kAny);
+  rank.max_rank = whole("max_rank").value_or(out.max_rank);
   check_model(map, map.find("max_rank"), "max_rank", rank);
-  map.whole("window", window.window, -kAny, kAny);
+  window.window = whole("window").value_or(out.window);
   check_model(map, map.find("window"), "window", window);
-  map.real("forgetting", forgetting.forgetting, -1e300, 1e300);
+  forgetting.forgetting = map.value("forgetting", parse_real).value_or(out.forgetting);
   check_model(map, map.find("forgetting"), "forgetting", forgetting);
   map.finish();
   out = {rank.max_rank, window.window, forgetting.forgetting};

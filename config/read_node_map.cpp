@@ -26,6 +26,10 @@ void read_keys(MapReader& parent, const std::string& name, Problems& problems,
       report(problems, *key, entry, parsed.error());
     else if (!seen.insert(*parsed).second)
       report(problems, *key, entry, "stands twice, the first time written in another way");
+    if (value->kind == Node::Kind::kEmpty) {
+      report(problems, *key, entry, "needs a node after it");
+      continue;
+    }
     const auto text = text_in(*value, entry, problems);
     if (!text) continue;
     if (std::find(nodes.begin(), nodes.end(), *text) == nodes.end()) {

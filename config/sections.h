@@ -10,7 +10,7 @@
 
 namespace outlierd::config {
 
-// Where a listener was written, to find two that want the same port.
+// Where a listener was written, to find two that want the same port; no node: it is the default.
 struct Bound {
   Endpoint endpoint;
   const Node* node;
