@@ -28,27 +28,27 @@ inline constexpr int kMostPoints = 20000;
 
 struct PageRequest {
   int limit = 100;
-  std::string cursor;  // of the page before; empty: the first
+  std::string cursor = {};  // of the page before; empty: the first
 };
 
 struct SeriesRequest {
-  std::string network, origin, destination, metric = "bytes";
-  std::optional<EpochSeconds> from, to;
+  std::string network = {}, origin = {}, destination = {}, metric = "bytes";
+  std::optional<EpochSeconds> from = {}, to = {};
   int limit = kMostPoints;
 };
 
 struct AnomalyFilter {
-  std::optional<std::string> network, origin, destination;
-  std::optional<EpochSeconds> from, to;
+  std::optional<std::string> network = {}, origin = {}, destination = {};
+  std::optional<EpochSeconds> from = {}, to = {};
   double min_score = 0.0;
 };
 
 // from, to: events that lasted into that time, open ones until now.
 struct EventFilter {
-  std::optional<std::string> network;
-  std::optional<bool> open;
-  std::optional<Shape> shape;
-  std::optional<EpochSeconds> from, to;
+  std::optional<std::string> network = {};
+  std::optional<bool> open = {};
+  std::optional<Shape> shape = {};
+  std::optional<EpochSeconds> from = {}, to = {};
 };
 
 struct HistoryBounds {
