@@ -80,6 +80,14 @@ class Reader {
   const Layout* layout(std::int64_t id);
   bool ever_had(std::int64_t network, const std::string& name, bool is_metric);
   Outcome<void> read_cells(std::int64_t slice, const Layout& layout, StoredSlice& out);
+  struct CellPlace {
+    const Layout* layout = nullptr;
+    int origin = -1, destination = -1, metric = -1;
+    bool known() const { return layout && origin >= 0 && destination >= 0 && metric >= 0; }
+  };
+  Outcome<std::int64_t> network_of(const SeriesRequest& request);
+  CellPlace place_in(std::int64_t layout_id, const SeriesRequest& request);
+  bool read_point(std::int64_t slice, const CellPlace& place, SeriesPoint& out);
   StoredEvent event_of(const Query& row);
   template <class T>
   Outcome<T> finish(T value) {
