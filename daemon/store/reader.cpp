@@ -140,58 +140,83 @@ Outcome<StoredSlice> Reader::matrix(const std::string& network, std::optional<Ep
   return finish(std::move(slice));
 }
 
+Outcome<std::int64_t> Reader::network_of(const SeriesRequest& request) {
+  const auto network = id_of("networks", request.network);
+  if (auto error = database_.take_error()) return tl::unexpected(*error);
+  std::string missing;
+  if (!network)
+    missing = "there is no history of " + request.network;
+  else if (!ever_had(*network, request.origin, false))
+    missing = request.network + " has no node " + request.origin;
+  else if (!ever_had(*network, request.destination, false))
+    missing = request.network + " has no node " + request.destination;
+  else if (!ever_had(*network, request.metric, true))
+    missing = request.network + " has no metric " + request.metric;
+  if (auto error = database_.take_error()) return tl::unexpected(*error);
+  if (!missing.empty()) return failure(StoreError::Kind::kNotFound, std::move(missing));
+  return *network;
+}
+
+Reader::CellPlace Reader::place_in(std::int64_t layout_id, const SeriesRequest& request) {
+  CellPlace place;
+  place.layout = layout(layout_id);
+  if (!place.layout) return place;
+  const Network& network = place.layout->network;
+  place.origin = place_of(network.nodes, request.origin);
+  place.destination = place_of(network.nodes, request.destination);
+  place.metric = place_of(network.metrics, request.metric);
+  return place;
+}
+
+bool Reader::read_point(std::int64_t slice, const CellPlace& place, SeriesPoint& out) {
+  const Layout& known = *place.layout;
+  const int block = place.origin / known.block_rows, first = known.first_row(block);
+  Query data(database_, "SELECT data FROM blocks WHERE id = ?");
+  if (!data.bind(block_id(slice, block)).step()) return false;
+  const std::size_t cells = std::size_t(known.last_row(block) - first) * known.row_cells();
+  if (!codec_.decode(data.blob(0), cells)) return false;
+  const std::size_t cell =
+      known.network.cell(place.origin - first, place.destination, place.metric);
+  out.observed = codec_.value(kObserved, cell);
+  out.expected = codec_.value(kExpected, cell);
+  out.low = codec_.value(kLow, cell);
+  out.high = codec_.value(kHigh, cell);
+  out.sparse = codec_.value(kSparse, cell);
+  out.score = codec_.value(kScore, cell);
+  return true;
+}
+
 Outcome<Series> Reader::series(const SeriesRequest& request) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
   const Transaction moment(database_, false);
-  const auto network = id_of("networks", request.network);
-  if (auto error = database_.take_error()) return tl::unexpected(*error);
-  if (!network)
-    return failure(StoreError::Kind::kNotFound, "there is no history of " + request.network);
-  for (const std::string& node : {request.origin, request.destination})
-    if (!ever_had(*network, node, false) && database_.ok())
-      return failure(StoreError::Kind::kNotFound, request.network + " has no node " + node);
-  if (!ever_had(*network, request.metric, true) && database_.ok())
-    return failure(StoreError::Kind::kNotFound,
-                   request.network + " has no metric " + request.metric);
-
+  const auto network = network_of(request);
+  if (!network) return tl::unexpected(network.error());
   const auto limit = std::size_t(std::clamp(request.limit, 1, kMostPoints));
   Series series;
   std::int64_t layout_id = -1;
-  const Layout* known = nullptr;
-  int origin = -1, destination = -1, metric = -1;
+  CellPlace place;
   Query slices(database_,
                "SELECT id, time, layout FROM slices WHERE network = ? AND time >= ? AND time < ? "
                "ORDER BY time");
   slices.bind(*network)
       .bind(request.from.value_or(std::numeric_limits<std::int64_t>::min()))
       .bind(request.to.value_or(std::numeric_limits<std::int64_t>::max()));
-  Query data(database_, "SELECT data FROM blocks WHERE id = ?");
   while (slices.step()) {
     if (slices.integer(2) != layout_id) {
       layout_id = slices.integer(2);
-      known = layout(layout_id);
-      if (!known) continue;
-      origin = place_of(known->network.nodes, request.origin);
-      destination = place_of(known->network.nodes, request.destination);
-      metric = place_of(known->network.metrics, request.metric);
+      place = place_in(layout_id, request);
     }
-    if (!known || origin < 0 || destination < 0 || metric < 0) continue;
+    if (!place.known()) continue;
     if (series.points.size() == limit) {
       series.next = slices.integer(1);
       break;
     }
-    const int block = origin / known->block_rows, first = known->first_row(block);
-    data.again();
-    const bool found = data.bind(block_id(slices.integer(0), block)).step();
-    const auto bytes = found ? data.blob(0) : std::span<const std::byte>();
-    if (!codec_.decode(bytes, std::size_t(known->last_row(block) - first) * known->row_cells())) {
+    SeriesPoint point;
+    point.time = slices.integer(1);
+    if (read_point(slices.integer(0), place, point))
+      series.points.push_back(point);
+    else
       ++series.unreadable;
-      continue;
-    }
-    const std::size_t cell = known->network.cell(origin - first, destination, metric);
-    const auto value = [&](CellValue which) { return codec_.value(which, cell); };
-    series.points.push_back({slices.integer(1), value(kObserved), value(kExpected), value(kLow),
-                             value(kHigh), value(kSparse), value(kScore)});
   }
   return finish(std::move(series));
 }

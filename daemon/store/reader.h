@@ -28,27 +28,27 @@ inline constexpr int kMostPoints = 20000;
 
 struct PageRequest {
   int limit = 100;
-  std::string cursor;  // of the page before; empty: the first
+  std::string cursor = {};  // of the page before; empty: the first
 };
 
 struct SeriesRequest {
-  std::string network, origin, destination, metric = "bytes";
-  std::optional<EpochSeconds> from, to;
+  std::string network = {}, origin = {}, destination = {}, metric = "bytes";
+  std::optional<EpochSeconds> from = {}, to = {};
   int limit = kMostPoints;
 };
 
 struct AnomalyFilter {
-  std::optional<std::string> network, origin, destination;
-  std::optional<EpochSeconds> from, to;
+  std::optional<std::string> network = {}, origin = {}, destination = {};
+  std::optional<EpochSeconds> from = {}, to = {};
   double min_score = 0.0;
 };
 
 // from, to: events that lasted into that time, open ones until now.
 struct EventFilter {
-  std::optional<std::string> network;
-  std::optional<bool> open;
-  std::optional<Shape> shape;
-  std::optional<EpochSeconds> from, to;
+  std::optional<std::string> network = {};
+  std::optional<bool> open = {};
+  std::optional<Shape> shape = {};
+  std::optional<EpochSeconds> from = {}, to = {};
 };
 
 struct HistoryBounds {
@@ -80,6 +80,14 @@ class Reader {
   const Layout* layout(std::int64_t id);
   bool ever_had(std::int64_t network, const std::string& name, bool is_metric);
   Outcome<void> read_cells(std::int64_t slice, const Layout& layout, StoredSlice& out);
+  struct CellPlace {
+    const Layout* layout = nullptr;
+    int origin = -1, destination = -1, metric = -1;
+    bool known() const { return layout && origin >= 0 && destination >= 0 && metric >= 0; }
+  };
+  Outcome<std::int64_t> network_of(const SeriesRequest& request);
+  CellPlace place_in(std::int64_t layout_id, const SeriesRequest& request);
+  bool read_point(std::int64_t slice, const CellPlace& place, SeriesPoint& out);
   StoredEvent event_of(const Query& row);
   template <class T>
   Outcome<T> finish(T value) {

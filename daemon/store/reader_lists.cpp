@@ -20,18 +20,41 @@ constexpr const char* kEventColumns =
     "f.note FROM events e JOIN networks n ON n.id = e.network "
     "LEFT JOIN acknowledgements a ON a.event = e.id LEFT JOIN feedback f ON f.event = e.id ";
 
+constexpr const char* kAnomalyColumns =
+    "SELECT n.name, o.name, d.name, m.name, a.time, a.observed, a.expected, a.low, a.high, "
+    "a.sparse, a.score, a.up, a.event, a.network, a.origin, a.destination, a.metric "
+    "FROM anomalies a JOIN networks n ON n.id = a.network JOIN names o ON o.id = a.origin "
+    "JOIN names d ON d.id = a.destination JOIN names m ON m.id = a.metric ";
+constexpr const char* kAnomalyOrder =
+    " ORDER BY a.time DESC, a.network DESC, a.origin DESC, a.destination DESC, a.metric DESC "
+    "LIMIT ?";
+
 int limit_of(const PageRequest& page) { return std::clamp(page.limit, 1, kMostItems); }
 
-// Conditions are put together with AND; the values are bound in the same order.
+// The keys of the page's cursor; none for the first page.
+Outcome<std::vector<std::string>> keys_of(char kind, std::size_t keys, const PageRequest& page) {
+  if (page.cursor.empty()) return std::vector<std::string>();
+  return read_cursor(kind, keys, page.cursor);
+}
+
+// Conditions that all hold. Those with a number come first: bind_to binds them in that order.
 class Conditions {
  public:
   void add(const std::string& condition) {
     text_ += (text_.empty() ? "WHERE " : " AND ") + condition;
   }
+  void add(const std::string& condition, std::int64_t value) {
+    add(condition);
+    values_.push_back(value);
+  }
   const std::string& text() const { return text_; }
+  void bind_to(Query& query) const {
+    for (std::int64_t value : values_) query.bind(value);
+  }
 
  private:
   std::string text_;
+  std::vector<std::int64_t> values_;
 };
 
 std::string anomaly_id(const StoredAnomaly& anomaly) {
@@ -69,38 +92,21 @@ StoredAnomaly anomaly_of(const Query& row) {
 Outcome<Page<StoredAnomaly>> Reader::anomalies(const AnomalyFilter& filter,
                                                const PageRequest& page) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
-  std::vector<std::string> after;
-  if (!page.cursor.empty()) {
-    auto keys = read_cursor('a', 5, page.cursor);
-    if (!keys) return tl::unexpected(keys.error());
-    after = std::move(*keys);
-  }
+  const auto after = keys_of('a', 5, page);
+  if (!after) return tl::unexpected(after.error());
   Conditions where;
-  std::vector<std::int64_t> values;
-  const auto add = [&](const std::string& condition, std::int64_t value) {
-    where.add(condition);
-    values.push_back(value);
-  };
-  if (filter.network) add("a.network = ?", id_of("networks", *filter.network).value_or(-1));
-  if (filter.origin) add("a.origin = ?", id_of("names", *filter.origin).value_or(-1));
+  if (filter.network) where.add("a.network = ?", id_of("networks", *filter.network).value_or(-1));
+  if (filter.origin) where.add("a.origin = ?", id_of("names", *filter.origin).value_or(-1));
   if (filter.destination)
-    add("a.destination = ?", id_of("names", *filter.destination).value_or(-1));
-  if (filter.from) add("a.time >= ?", *filter.from);
-  if (filter.to) add("a.time < ?", *filter.to);
-  if (!after.empty()) {
+    where.add("a.destination = ?", id_of("names", *filter.destination).value_or(-1));
+  if (filter.from) where.add("a.time >= ?", *filter.from);
+  if (filter.to) where.add("a.time < ?", *filter.to);
+  if (!after->empty())
     where.add("(a.time, a.network, a.origin, a.destination, a.metric) < (?, ?, ?, ?, ?)");
-    for (const std::string& key : after) values.push_back(number_of(key));
-  }
   where.add("a.score >= ?");
-  Query row(database_,
-            "SELECT n.name, o.name, d.name, m.name, a.time, a.observed, a.expected, a.low, a.high, "
-            "a.sparse, a.score, a.up, a.event, a.network, a.origin, a.destination, a.metric "
-            "FROM anomalies a JOIN networks n ON n.id = a.network JOIN names o ON o.id = a.origin "
-            "JOIN names d ON d.id = a.destination JOIN names m ON m.id = a.metric " +
-                where.text() +
-                " ORDER BY a.time DESC, a.network DESC, a.origin DESC, a.destination DESC, "
-                "a.metric DESC LIMIT ?");
-  for (std::int64_t value : values) row.bind(value);
+  Query row(database_, kAnomalyColumns + where.text() + kAnomalyOrder);
+  where.bind_to(row);
+  for (const std::string& key : *after) row.bind(number_of(key));
   const int limit = limit_of(page);
   row.bind(filter.min_score).bind(limit + 1);
   Page<StoredAnomaly> found;
@@ -152,27 +158,18 @@ StoredEvent Reader::event_of(const Query& row) {
 
 Outcome<Page<StoredEvent>> Reader::events(const EventFilter& filter, const PageRequest& page) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
-  std::vector<std::string> after;
-  if (!page.cursor.empty()) {
-    auto keys = read_cursor('e', 2, page.cursor);
-    if (!keys) return tl::unexpected(keys.error());
-    after = std::move(*keys);
-  }
+  const auto after = keys_of('e', 2, page);
+  if (!after) return tl::unexpected(after.error());
   Conditions where;
-  std::vector<std::int64_t> values;
-  const auto add = [&](const std::string& condition, std::int64_t value) {
-    where.add(condition);
-    values.push_back(value);
-  };
-  if (filter.network) add("e.network = ?", id_of("networks", *filter.network).value_or(-1));
-  if (filter.open) add("e.open = ?", *filter.open);
-  if (filter.from) add("(e.closed IS NULL OR e.closed >= ?)", *filter.from);
-  if (filter.to) add("e.opened < ?", *filter.to);
-  if (!after.empty()) where.add("(e.opened, e.id) < (?, ?)");
+  if (filter.network) where.add("e.network = ?", id_of("networks", *filter.network).value_or(-1));
+  if (filter.open) where.add("e.open = ?", *filter.open);
+  if (filter.from) where.add("(e.closed IS NULL OR e.closed >= ?)", *filter.from);
+  if (filter.to) where.add("e.opened < ?", *filter.to);
+  if (!after->empty()) where.add("(e.opened, e.id) < (?, ?)");
   if (filter.shape) where.add("e.shape = ?");
   Query row(database_, kEventColumns + where.text() + " ORDER BY e.opened DESC, e.id DESC LIMIT ?");
-  for (std::int64_t value : values) row.bind(value);
-  if (!after.empty()) row.bind(number_of(after[0])).bind(after[1]);
+  where.bind_to(row);
+  if (!after->empty()) row.bind(number_of((*after)[0])).bind((*after)[1]);
   if (filter.shape) row.bind(std::string_view(stored_word(*filter.shape)));
   const int limit = limit_of(page);
   row.bind(limit + 1);
@@ -199,20 +196,16 @@ Outcome<StoredEvent> Reader::event(const std::string& id) {
 
 Outcome<Page<Silence>> Reader::silences(std::optional<EpochSeconds> at, const PageRequest& page) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
+  const auto after = keys_of('s', 2, page);
+  if (!after) return tl::unexpected(after.error());
   Conditions where;
-  std::vector<std::string> after;
-  if (!page.cursor.empty()) {
-    auto keys = read_cursor('s', 2, page.cursor);
-    if (!keys) return tl::unexpected(keys.error());
-    after = std::move(*keys);
-    where.add("(created, id) < (?, ?)");
-  }
+  if (!after->empty()) where.add("(created, id) < (?, ?)");
   if (at) where.add("expired IS NULL AND ends > ?");
   Query row(database_,
             "SELECT id, network, origin, destination, node, shape, starts, ends, author, comment, "
             "created, expired FROM silences " +
                 where.text() + " ORDER BY created DESC, id DESC LIMIT ?");
-  if (!after.empty()) row.bind(number_of(after[0])).bind(after[1]);
+  if (!after->empty()) row.bind(number_of((*after)[0])).bind((*after)[1]);
   if (at) row.bind(*at);
   const int limit = limit_of(page);
   row.bind(limit + 1);
@@ -232,12 +225,10 @@ Outcome<Page<Silence>> Reader::silences(std::optional<EpochSeconds> at, const Pa
 
 Outcome<Page<AuditEntry>> Reader::audit(const PageRequest& page) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
-  std::int64_t before = std::numeric_limits<std::int64_t>::max();
-  if (!page.cursor.empty()) {
-    const auto keys = read_cursor('u', 1, page.cursor);
-    if (!keys) return tl::unexpected(keys.error());
-    before = number_of(keys->front());
-  }
+  const auto after = keys_of('u', 1, page);
+  if (!after) return tl::unexpected(after.error());
+  const std::int64_t before =
+      after->empty() ? std::numeric_limits<std::int64_t>::max() : number_of(after->front());
   const int limit = limit_of(page);
   Query row(database_,
             "SELECT id, time, who, action, target, details FROM audit WHERE id < ? "

@@ -10,6 +10,7 @@
 
 #include "core/byte_stream.h"
 #include "daemon/store/crc32c.h"
+#include "daemon/store/journal_segment.h"
 #include "tests/support/random.h"
 #include "tests/unit/daemon/store/temporary_directory.h"
 
@@ -292,6 +293,27 @@ TEST(Journal, FullDiskAtTheBeginningOfAFileLeavesNothingBehind) {
   }
   EXPECT_TRUE(only_segment(directory.path()).empty());
   EXPECT_EQ(append(journal, {"a"}).value(), 1u);
+}
+
+// A sync failed and the file could not be cut: the next append began another file at the same
+// position. What the first still holds from there on was never answered.
+TEST(Journal, WhatAFailedAppendLeftBehindIsNotReplayed) {
+  TemporaryDirectory directory;
+  const auto file = [](std::uint64_t first, const Records& records) {
+    std::string bytes = text_of(encode(SegmentHeader{0, first, first}));
+    for (const auto& [position, payload] : records)
+      bytes += text_of(record_header(position, bytes_of(payload))) + payload;
+    return bytes;
+  };
+  const std::string good = file(1, {{1, "a"}, {2, "b"}});
+  write_file(directory / segment_name(1),
+             file(1, {{1, "a"}, {2, "b"}, {3, "failed"}, {4, "failed"}}));
+  write_file(directory / segment_name(3), file(3, {{3, "c"}}));
+  const Journal journal = open_journal(directory.path());
+  EXPECT_EQ(replayed(journal), (Records{{1, "a"}, {2, "b"}, {3, "c"}}));
+  EXPECT_EQ(journal.recovery().lost_records, 0u);
+  EXPECT_TRUE(journal.recovery().damaged_files.empty());
+  EXPECT_EQ(file_bytes(directory / segment_name(1)), good);
 }
 
 TEST(Journal, TwoDaemonsDoNotShareADirectory) {
