@@ -1,1 +1,2 @@
 # What is tested of daemon/ctl/.
+outlierd_test(unit/daemon/ctl/traffic_csv LABELS unit LINKS outlierd_ctl)
