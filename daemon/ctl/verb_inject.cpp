@@ -25,11 +25,10 @@ class Inject : public Command {
   std::string_view name() const override { return "inject"; }
 
   void describe(Arguments& arguments) override {
-    arguments.about("Write a copy of a traffic CSV with labelled anomalies",
-                    "Kinds: spike, ddos, flash, scan, outage, shift, ramp, dip, step.
-                    The first
-                    "
-                    "40 % of the stretch stays clean. Only what was put in is labelled.");
+    arguments.about(
+        "Write a copy of a traffic CSV with labelled anomalies",
+        "Kinds: spike, ddos, flash, scan, outage, shift, ramp, dip, step.\nThe first 40 % "
+        "of the stretch stays clean. Only what was put in is labelled.");
     arguments.option("FILE", "FILE", input_, "Traffic CSV, also .gz; - is stdin").required();
     arguments.option("--output", "FILE", output_, "Where to write the copy; .gz is compressed")
         .required();

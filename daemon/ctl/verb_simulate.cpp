@@ -52,8 +52,7 @@ class Simulate : public Command {
   void describe(Arguments& arguments) override {
     arguments.about("Write the traffic CSV of a simulated network",
                     "Gravity between nodes, days and weeks, bursts, holes; labelled anomalies on "
-                    "request.
-The same seed gives the same bytes.");
+                    "request.\nThe same seed gives the same bytes.");
     arguments.option("--nodes", "N", options_.nodes, "Nodes of the network").between(1, 5000);
     arguments.option("--days", "DAYS", days_, "How long").between(0.001, 36500);
     arguments.duration("--bin", options_.bin_seconds, "Bin width");

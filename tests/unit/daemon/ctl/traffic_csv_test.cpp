@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"long_field", kHead + "2004-03-01T00:00:00Z," + std::string(90, 'x') + ",2\n",
                 "bad.csv:2: A>A: \"" + std::string(40, 'x') + "...\" is not a number"},
         BadFile{"empty_line", kHead + kRow + "\n", "bad.csv:3: an empty line"}),
-    [](const auto& info) { return std::string(info.param.what); });
+    [](const auto& file) { return std::string(file.param.what); });
 
 TEST(TrafficReader, ReadsCellsHolesAndGapsAndKnowsTheBinWidth) {
   const Scratch scratch;
@@ -203,7 +203,7 @@ TEST_P(RoundTrip, GivesTheSameNumbersBitForBit) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, RoundTrip, testing::Values("plain.csv", "packed.csv.gz"),
-                         [](const auto& info) { return std::string(info.param).substr(0, 5); });
+                         [](const auto& file) { return std::string(file.param).substr(0, 5); });
 
 TEST(TrafficWriter, WritesTheShortestTextAndIsGzipOnlyWhenNamedSo) {
   const Scratch scratch;
