@@ -14,7 +14,21 @@
   verb(simulate) \
   verb(inject) \
   OUTLIERD_PIPELINE_VERBS(verb) \
-  verb(push)
+  verb(push) \
+  verb(status) \
+  verb(networks) \
+  verb(network) \
+  verb(matrix) \
+  verb(series) \
+  verb(events) \
+  verb(event) \
+  verb(ack) \
+  verb(silence_add) \
+  verb(silence_list) \
+  verb(silence_expire) \
+  verb(watch) \
+  verb(backup) \
+  verb(notify_test)
 // clang-format on
 
 namespace outlierd::ctl {
