@@ -28,7 +28,9 @@
   verb(silence_expire) \
   verb(watch) \
   verb(backup) \
-  verb(notify_test)
+  verb(notify_test) \
+  verb(completion) \
+  verb(man)
 // clang-format on
 
 namespace outlierd::ctl {
