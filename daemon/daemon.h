@@ -22,9 +22,9 @@ namespace outlierd {
 inline constexpr const char* kVersion = OUTLIERD_VERSION;
 
 struct DaemonOptions {
-  std::string config_file;  // read again on SIGHUP; empty: there is none
+  std::string config_file = {};  // read again on SIGHUP; empty: there is none
   bool handle_signals = true;
-  std::function<EpochSeconds()> now;  // the system's clock unless said otherwise
+  std::function<EpochSeconds()> now = {};  // the system's clock unless said otherwise
 };
 
 class Daemon {

@@ -197,12 +197,9 @@ class StoreHistory::Queries {
     });
   }
 
-  store::Outcome<std::vector<api::AuditEntry>> audit(const std::optional<api::Place>& after,
-                                                     std::size_t limit) {
+  store::Outcome<std::vector<api::AuditEntry>> audit(std::size_t limit) {
     return with([&](store::Reader& reader) -> store::Outcome<std::vector<api::AuditEntry>> {
-      store::PageRequest page{int(std::min<std::size_t>(limit, store::kMostItems)), ""};
-      if (after) page.cursor = store::make_cursor('u', {after->id});
-      const auto read = reader.audit(page);
+      const auto read = reader.audit({int(std::min<std::size_t>(limit, store::kMostItems)), ""});
       if (!read) return tl::unexpected(read.error());
       std::vector<api::AuditEntry> found;
       for (const store::AuditEntry& one : read->items)
@@ -340,10 +337,9 @@ void StoreHistory::silences(api::Done<std::vector<api::Silence>> done) {
   ask<std::vector<api::Silence>>(std::move(done),
                                  [](Queries& queries) { return queries.silences(); });
 }
-void StoreHistory::audit(const std::optional<api::Place>& after, std::size_t limit,
-                         api::Done<std::vector<api::AuditEntry>> done) {
+void StoreHistory::audit(std::size_t limit, api::Done<std::vector<api::AuditEntry>> done) {
   ask<std::vector<api::AuditEntry>>(std::move(done),
-                                    [=](Queries& queries) { return queries.audit(after, limit); });
+                                    [=](Queries& queries) { return queries.audit(limit); });
 }
 
 void StoreHistory::acknowledge(const std::string& event,

@@ -36,8 +36,7 @@ class StoreHistory : public api::History {
                    api::Done<bool> done) override;
   void expire_silence(const std::string& id, const api::AuditEntry& entry,
                       api::Done<bool> done) override;
-  void audit(const std::optional<api::Place>& after, std::size_t limit,
-             api::Done<std::vector<api::AuditEntry>> done) override;
+  void audit(std::size_t limit, api::Done<std::vector<api::AuditEntry>> done) override;
   void add_audit(const api::AuditEntry& entry, api::Done<bool> done) override;
 
   // The newest slice of each of these networks, for the live state after a start.
