@@ -457,11 +457,14 @@ awaitable<void> Session::run_stream(Response response, Exchange& exchange) {
   const auto stream = stream_;
   ++core_->counters.streams_open;
   response.stream(stream);
+  const auto executor = co_await asio::this_coro::executor;
   asio::co_spawn(
-      co_await asio::this_coro::executor, watch_for_end(stream),
+      executor, watch_for_end(stream),
       [self = shared_from_this()](std::exception_ptr failure) { self->core_->report(failure); });
+  std::string batch;
   while (!aborted_) {
-    if (const std::string batch = stream->take(kStep); !batch.empty()) {
+    batch = stream->take(kStep);
+    if (!batch.empty()) {
       const bool sent = co_await send_bytes(batch, {});
       if (!sent) break;
       continue;
