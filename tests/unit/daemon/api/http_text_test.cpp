@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "daemon/api/time_text.h"
 #include "tests/support/http_client.h"
 #include "tests/support/random.h"
@@ -47,6 +49,19 @@ TEST(NamesTag, ComparesWeakly) {
   EXPECT_TRUE(names_tag("*", "W/\"1\""));
   EXPECT_FALSE(names_tag("\"2\"", "W/\"1\""));
   EXPECT_FALSE(names_tag("", "W/\"1\""));
+}
+
+TEST(WeakTag, ChangesWithEveryByteAndTheLength) {
+  std::set<std::string> tags;
+  const std::string text(100, 'a');
+  for (std::size_t length = 0; length <= text.size(); ++length)
+    EXPECT_TRUE(tags.insert(weak_tag(text.substr(0, length))).second) << length;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = text;
+      changed[at] = char(changed[at] ^ (1 << bit));
+      EXPECT_TRUE(tags.insert(weak_tag(changed)).second) << at << " " << bit;
+    }
 }
 
 TEST(Gzip, IsUndoneByZlib) {
