@@ -1,4 +1,20 @@
 # What is tested of daemon/api/.
+add_library(outlierd_api_test_support STATIC support/http_client.cpp)
+target_include_directories(outlierd_api_test_support PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(outlierd_api_test_support
+  PUBLIC outlierd_api Boost::headers nlohmann_json::nlohmann_json
+  PRIVATE ZLIB::ZLIB outlierd_settings)
+
+outlierd_test(unit/daemon/api/event_stream LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/http_text LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/json LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/live_state LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/request_bodies LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/router LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(unit/daemon/api/tokens LABELS unit LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/answers LABELS integration threads LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/http_server LABELS integration threads LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/tls LABELS integration threads LINKS outlierd_api_test_support)
 
 # Serves made-up data, for wrk and schemathesis.
 add_executable(outlierd_api_demo bench/api_demo.cpp)

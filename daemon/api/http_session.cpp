@@ -311,20 +311,25 @@ void Session::answer(std::uint64_t exchange, std::optional<Response> response) {
   if (waiting_) wake_.cancel();
 }
 
-awaitable<Response> Session::ask_handler(Request& request, const Handler& handler) {
+void Session::call_handler(Request& request, const Handler& handler) {
   answered_.reset();
   ++exchanges_;
   enter(Phase::kHandler, core_->options.handler_time);
+  const Reply reply(
+      [weak = weak_from_this(), exchange = exchanges_](std::optional<Response> response) {
+        if (const auto self = weak.lock()) self->answer(exchange, std::move(response));
+      });
   try {
-    handler(request, Reply([weak = weak_from_this(),
-                            exchange = exchanges_](std::optional<Response> response) {
-              if (const auto self = weak.lock()) self->answer(exchange, std::move(response));
-            }));
+    handler(request, reply);
   } catch (...) {
     ++core_->counters.handler_failures;
     core_->report(std::current_exception());
-    answered_ = problem(500, "the request could not be handled");
+    reply(problem(500, "the request could not be handled"));
   }
+}
+
+awaitable<Response> Session::ask_handler(Request& request, const Handler& handler) {
+  call_handler(request, handler);
   waiting_ = true;
   while (!answered_ && !aborted_) {
     wake_.expires_at(Clock::time_point::max());
@@ -457,11 +462,14 @@ awaitable<void> Session::run_stream(Response response, Exchange& exchange) {
   const auto stream = stream_;
   ++core_->counters.streams_open;
   response.stream(stream);
+  const auto executor = co_await asio::this_coro::executor;
   asio::co_spawn(
-      co_await asio::this_coro::executor, watch_for_end(stream),
+      executor, watch_for_end(stream),
       [self = shared_from_this()](std::exception_ptr failure) { self->core_->report(failure); });
+  std::string batch;
   while (!aborted_) {
-    if (const std::string batch = stream->take(kStep); !batch.empty()) {
+    batch = stream->take(kStep);
+    if (!batch.empty()) {
       const bool sent = co_await send_bytes(batch, {});
       if (!sent) break;
       continue;

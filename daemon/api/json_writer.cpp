@@ -1,5 +1,6 @@
 #include "daemon/api/json_writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +17,8 @@ void append_number(std::string& text, T value) {
   const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
   text.append(digits, error == std::errc{} ? end : digits);
 }
+
+bool needs_escape(char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
 
 void append_escaped(std::string& text, char c) {
   switch (c) {
@@ -96,7 +99,15 @@ JsonWriter& JsonWriter::string(std::string_view text) {
   comma();
   text_ += '"';
   if (valid_utf8(text)) {
-    for (char c : text) append_escaped(text_, c);
+    while (!text.empty()) {  // what needs no escape goes over in one piece
+      const std::size_t plain =
+          std::size_t(std::find_if(text.begin(), text.end(), needs_escape) - text.begin());
+      text_.append(text.substr(0, plain));
+      text.remove_prefix(plain);
+      if (text.empty()) break;
+      append_escaped(text_, text[0]);
+      text.remove_prefix(1);
+    }
   } else {
     append_repaired(text_, text);
   }

@@ -19,10 +19,10 @@
 namespace outlierd::api {
 
 struct NetworkSettings {
-  PipelineOptions pipeline;
+  PipelineOptions pipeline = {};
   int lateness_seconds = 60;
   std::string time_zone = "UTC";
-  std::vector<std::string> sources;
+  std::vector<std::string> sources = {};
 };
 
 struct LiveOptions {
