@@ -6,3 +6,14 @@ target_link_libraries(outlierd_ctl_test_support
 
 outlierd_test(unit/daemon/ctl/pusher LABELS unit threads LINKS outlierd_ctl_test_support)
 outlierd_test(unit/daemon/ctl/traffic_csv LABELS unit LINKS outlierd_ctl)
+outlierd_test(unit/daemon/ctl/simulator LABELS unit LINKS outlierd_ctl)
+outlierd_test(unit/daemon/ctl/incidents LABELS unit LINKS outlierd_ctl_test_support)
+outlierd_test(unit/daemon/ctl/render LABELS unit LINKS outlierd_ctl)
+outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_support)
+target_compile_definitions(unit_daemon_ctl_outlierctl_test PRIVATE
+  OUTLIERCTL="$<TARGET_FILE:outlierctl>")
+add_dependencies(unit_daemon_ctl_outlierctl_test outlierctl)
+if(OUTLIERD_WITH_PIPELINE)
+  outlierd_test(unit/daemon/ctl/replay LABELS unit
+    LINKS outlierd_replay nlohmann_json::nlohmann_json)
+endif()

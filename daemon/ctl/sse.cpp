@@ -17,8 +17,17 @@ std::vector<ServerEvent> ServerEventReader::take(std::string_view text) {
   return events;
 }
 
+void ServerEventReader::reconnected() {
+  rest_.clear();
+  name_.clear();
+  data_.clear();
+  next_id_ = id_;
+  has_data_ = false;
+}
+
 void ServerEventReader::line(std::string_view line, std::vector<ServerEvent>& events) {
   if (line.empty()) {
+    id_ = next_id_;  // only now: an event that was cut off has not been seen
     if (has_data_)
       events.push_back({id_, name_.empty() ? "message" : name_, std::exchange(data_, {})});
     name_.clear();
@@ -29,7 +38,7 @@ void ServerEventReader::line(std::string_view line, std::vector<ServerEvent>& ev
   const std::string_view field = line.substr(0, colon);
   std::string_view value = colon == std::string_view::npos ? "" : line.substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
-  if (field == "id") id_ = value;
+  if (field == "id") next_id_ = value;
   if (field == "event") name_ = value;
   if (field == "data") {
     if (has_data_) data_ += '\n';

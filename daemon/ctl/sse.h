@@ -18,12 +18,12 @@ class ServerEventReader {
   // The events that are whole now. Comments and events without data are none.
   std::vector<ServerEvent> take(std::string_view text);
   const std::string& last_id() const { return id_; }
-  void reconnected() { rest_.clear(), name_.clear(), data_.clear(), has_data_ = false; }
+  void reconnected();  // forgets what was half read
 
  private:
   void line(std::string_view line, std::vector<ServerEvent>& events);
 
-  std::string rest_, id_, name_, data_;
+  std::string rest_, id_, next_id_, name_, data_;
   bool has_data_ = false;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBlock = 1 << 20;
 constexpr std::size_t kLongestLine = std::size_t{1} << 30;
-constexpr std::size_t kLookAheadBytes = std::size_t{64} << 20;
+constexpr std::size_t kLookAheadBytes = std::size_t{8} << 20;
 constexpr int kLookAheadLines = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 

@@ -4,7 +4,7 @@
 //
 // The reader is strict: the first thing that is not as it should be ends the reading with
 // FILE:LINE: what is wrong. Bins may be missing; times must increase. Memory: one row of text (and
-// at most 64 MiB of look-ahead, from which the bin width is known before the first row is read).
+// a few MiB of look-ahead, from which the bin width is known before the first row is read).
 
 #include <cstddef>
 #include <optional>

@@ -134,7 +134,7 @@ class Simulate : public Command {
       if (kind == Simulator::Bin::kNoMore) break;
       if (kind == Simulator::Bin::kLeftOut) continue;
       for (const Incident& incident : incidents) apply(incident, bin, values);
-      for (double& value : values) value = std::max(0.0, std::round(value));
+      for (double& value : values) value = std::round(value);  // a hole stays one
       set.times.push_back(time);
       if (auto written = writer->write(time, std::span<const double>(values)); !written)
         return written;
