@@ -62,8 +62,6 @@ void Pipeline::State::take(const Slice& slice) {
 
 SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int local_offset) {
   take(slice);
-  if (last_time != std::numeric_limits<EpochSeconds>::min())
-    detector.skip((time - last_time) / network.bin_seconds - 1);
   last_time = time;
   const std::int64_t local = (time % kDay + local_offset % kDay + 2 * kDay) % kDay;
   const detect::CellScores& scores = detector.score(measured, int(local));

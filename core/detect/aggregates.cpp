@@ -10,18 +10,19 @@ constexpr float kCellClip = 4.0f;
 constexpr float kSigmaOfMean = 1.29f;
 constexpr float kClip = 3.0f;
 constexpr float kFastClip = 8.0f;
-constexpr float kLeastSpread = 0.3f;
+constexpr int kFirstBins = 5;
 constexpr float kUsualWeight = 0.01f;
 constexpr float kSeenShare = 0.5f;  // of the usual cells
 
 }  // namespace
 
-NodeSums::NodeSums(std::size_t series, float horizon_bins, double bins_a_day)
+NodeSums::NodeSums(std::size_t series, float horizon_bins, double bins_a_day, float least_spread)
     : level_weight_(horizon_bins > 1.0f ? 1.0f / 256.0f : 1.0f / 32.0f),
       spread_weight_(float(std::min(0.5, 2.0 / bins_a_day))),
       fast_weight_(1.0f / (12.0f * horizon_bins)),
+      least_spread_(least_spread),
       level_(series, 0.0f),
-      spread_(series, 1.0f),
+      spread_(series, 0.0f),
       fast_(series, 0.0f),
       usual_(series, 0.0f),
       seen_(series, 0),
@@ -46,7 +47,7 @@ void NodeSums::finish() {
     if (count_[i] < 1.0f || count_[i] < kSeenShare * usual_[i]) continue;
     sum_[i] /= std::sqrt(count_[i]);
     if (seen_[i] == 0) continue;
-    deviation_[i] = (sum_[i] - level_[i]) / std::max({spread_[i], fast_[i], kLeastSpread});
+    deviation_[i] = (sum_[i] - level_[i]) / std::max({spread_[i], fast_[i], least_spread_});
   }
 }
 
@@ -58,12 +59,13 @@ void NodeSums::learn(bool tails) {
     usual_[i] += std::max(kUsualWeight, start) * (count_[i] - usual_[i]);
     if (!enough) continue;
     if (tails && seen_[i] > 0) tails_.learn(i, deviation_[i]);
-    const float unit = std::max(spread_[i], kLeastSpread);
+    const float unit = std::max(spread_[i], least_spread_);
     const float error = sum_[i] - level_[i], size = std::abs(error);
+    const float limit = seen_[i] < kFirstBins ? 1e30f : kClip * unit;
     fast_[i] += fast_weight_ * (kSigmaOfMean * std::min(size, kFastClip * unit) - fast_[i]);
-    spread_[i] += std::max(spread_weight_, start) *
-                  (kSigmaOfMean * std::min(size, kClip * unit) - spread_[i]);
-    level_[i] += std::max(level_weight_, start) * std::clamp(error, -kClip * unit, kClip * unit);
+    spread_[i] +=
+        std::max(spread_weight_, start) * (kSigmaOfMean * std::min(size, limit) - spread_[i]);
+    level_[i] += std::max(level_weight_, start) * std::clamp(error, -limit, limit);
     if (seen_[i] < 255) ++seen_[i];
   }
   if (tails) tails_.end_bin();

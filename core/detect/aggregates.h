@@ -17,10 +17,15 @@ namespace outlierd::detect {
 // Sums with a level and a spread of their own, nodes x metrics of them.
 class NodeSums {
  public:
-  NodeSums(std::size_t series, float horizon_bins, double bins_a_day);
+  NodeSums(std::size_t series, float horizon_bins, double bins_a_day, float least_spread = 0.3f);
 
   void clear();
   void add(std::size_t series, float deviation);  // of one cell
+  // Instead of add(): the sum itself, of so many cells.
+  void set(std::size_t series, float sum, float cells) {
+    sum_[series] = sum * std::sqrt(cells);
+    count_[series] = cells;
+  }
   // The deviation of each sum; 0 where fewer than half of the usual cells were seen.
   void finish();
   float deviation(std::size_t series) const { return deviation_[series]; }
@@ -29,7 +34,7 @@ class NodeSums {
   void exchange(StateStream& stream);
 
  private:
-  float level_weight_, spread_weight_, fast_weight_;
+  float level_weight_, spread_weight_, fast_weight_, least_spread_;
   std::vector<float> level_, spread_, fast_, usual_;  // usual: number of cells
   std::vector<std::uint8_t> seen_;
   Tails tails_;

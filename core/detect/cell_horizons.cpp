@@ -64,8 +64,9 @@ void CellHorizons::score(std::span<const float> values, std::span<const std::uin
       const float reach = kRecentClip * std::max(spread_[cell], kLeastSpread);
       const float entering = std::clamp(value, base_[k][cell] - reach, base_[k][cell] + reach);
       recent_now_[k][cell] = recent_[k][cell] + (entering - recent_[k][cell]) / kHorizonBins[k + 1];
+      const float gap = recent_now_[k][cell] - base_[k][cell];
       deviation_[k + 1][cell] =
-          (recent_now_[k][cell] - base_[k][cell]) / std::max(width_[k][cell], kLeastSpread);
+          still_there(gap, value - base_[k][cell]) * gap / std::max(width_[k][cell], kLeastSpread);
     }
   }
 }

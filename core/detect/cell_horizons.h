@@ -3,6 +3,7 @@
 // mix of quick and slow levels, and the recent mean of 4 and of 16 bins against a level eight times
 // slower. All in spreads of the cell's own.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -14,6 +15,13 @@ namespace outlierd::detect {
 
 inline constexpr std::size_t kHorizons = 3;
 inline constexpr std::array<float, kHorizons> kHorizonBins = {1.0f, 4.0f, 16.0f};
+
+// What has been so for a while counts only as far as it still is: 0 once the gap of this bin has
+// closed, 1 while it is at least half of the recent one.
+inline float still_there(float recent_gap, float gap) {
+  if (recent_gap == 0.0f) return 0.0f;
+  return std::clamp(2.0f * gap / recent_gap, 0.0f, 1.0f);
+}
 
 class CellHorizons {
  public:

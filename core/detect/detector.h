@@ -4,6 +4,7 @@
 // score() says it and changes nothing that is learned; learn() then takes the slice in, flagged
 // cells apart. One object, one thread; the same slices give the same scores, bit for bit.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -32,12 +33,28 @@ struct CellScores {
   std::vector<float> expected;  // in the unit of the data
 };
 
+// Rows or columns as volumes, against the sum of what is expected of their cells.
+struct Side {
+  Side(std::size_t series, double bins_a_day);
+  void clear();
+  void add(std::uint32_t series, float share, double volume, double centre) {
+    count[series] += 1.0f;
+    excess[series] += share;
+    observed[series] += volume;
+    expected[series] += centre;
+  }
+  void exchange(StateStream& stream);
+
+  std::vector<NodeSums> volumes;                                 // at each horizon
+  std::array<std::vector<float>, kHorizons> recent, recent_now;  // gap between the two
+  std::vector<float> count, excess, tail, most;                  // of one horizon at hand
+  std::vector<double> observed, expected;
+};
+
 class Detector {
  public:
   Detector(const Network& network, DetectorOptions options);
 
-  // Bins that were left out.
-  void skip(std::int64_t bins);
   // second_of_day is local time, for the daily profile.
   const CellScores& score(const Slice& slice, int second_of_day);
   // Between which volumes a cell would by itself stay under a tail score.
@@ -53,17 +70,22 @@ class Detector {
   void exchange(StateStream& stream);
 
  private:
+  static constexpr float kUpwardCells = 0.9f;  // d: what a rise of one bin counts
+
   // One function a step of section 6; each reads what the steps before it left.
-  void standardize();  // 1 to 3
-  void expect();       // the volume expected
+  void standardize();
+  void expect();
   float centre_value(std::size_t horizon, std::size_t cell) const;
-  void measure_excess();                            // a: shares of the network's traffic
-  void score_cells();                               // 7: cells by themselves
-  void score_sums(std::size_t horizon, bool rows);  // 7: rows or columns, to the cells that moved
+  void score_cells_and_sums();
+  void measure_excess_of_cells();
+  void measure_excess_of_sides(std::size_t horizon);
+  void score_cells();
+  void score_side(std::size_t horizon, Side& side, const NodeSums& plain, const NodeSums& daily);
+  void spread_to_cells(std::size_t horizon);
   void score_shifts(std::size_t horizon);
   void raise(std::size_t cell, float tail);
   float gate(float excess) const;
-  void settle(std::size_t cell);
+  void learn_cell(std::size_t cell, bool flagged);
   void learn_total();
   void adopt_scale();
 
@@ -75,16 +97,16 @@ class Detector {
   DailyProfile profile_;
   Standardizer level_, seasonal_;  // of the values; of what the daily profile leaves
   LowRankView low_rank_;
-  View plain_, daily_;                                // the low-rank view, the seasonal view
+  View plain_, daily_;  // of what the low-rank part leaves; of what the profile leaves
+  Side rows_, columns_;
   std::vector<double> total_;                         // by metric: the network's traffic, slowly
   std::array<std::vector<float>, kHorizons> excess_;  // recent share of the traffic, signed
   std::vector<std::uint8_t> run_;                     // slices in a row a cell was flagged
 
   // Of the slice at hand.
   Slice slice_, standard_;
-  std::vector<float> value_, plain_value_, daily_value_, low_rank_part_;
-  std::array<std::vector<float>, kHorizons> excess_now_;
-  std::array<std::vector<float>, kHorizons> row_excess_, column_excess_;
+  std::vector<float> value_, plain_value_, daily_value_;
+  std::array<std::vector<float>, kHorizons> excess_now_, centre_;
   CellScores scores_;
   std::vector<std::uint32_t> settled_;
 };

@@ -8,58 +8,58 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr float kCleanClip = 3.0f;  // spreads: what the factors may learn of one bin
+constexpr std::int64_t kFirstBins = 5;
+constexpr double kMostGrowth = 2.0;  // of the traffic in one bin, that counts
+constexpr float kCleanClip = 3.0f;   // spreads: what the factors may learn of one bin
 
 }  // namespace
 
 void Detector::learn(std::span<const std::uint32_t> flagged) {
   settled_.clear();
-  plain_.learn_tails(slice_.observed, ready());
-  daily_.learn_tails(slice_.observed, ready());
+  plain_.learn_tails(standard_.observed, ready());
+  daily_.learn_tails(standard_.observed, ready());
+  for (Side* side : {&rows_, &columns_}) {
+    for (NodeSums& volumes : side->volumes) volumes.learn(ready());
+    side->recent = side->recent_now;
+  }
   auto next_flagged = flagged.begin();
   for (std::size_t cell = 0; cell < value_.size(); ++cell) {
     const bool is_flagged = next_flagged != flagged.end() && *next_flagged == cell;
     if (is_flagged) ++next_flagged;
-    if (!slice_.observed[cell]) continue;
-    for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = excess_now_[k][cell];
-    const float centre = low_rank_part_[cell] + plain_.horizons.centre(0, cell);
-    if (is_flagged) {
-      standard_.values[cell] = double(centre);
-      plain_.horizons.hold(cell);
-      daily_.horizons.hold(cell);
-      if (++run_[cell] >= options_.model.level_slices) settle(cell);
-      continue;
-    }
-    run_[cell] = 0;
-    const float reach = kCleanClip * plain_.horizons.spread(cell);
-    standard_.values[cell] =
-        std::clamp(standard_.values[cell], double(centre - reach), double(centre + reach));
-    if (level_.known(cell)) {
-      plain_.horizons.learn(cell, plain_value_[cell]);
-      daily_.horizons.learn(cell, daily_value_[cell]);
-    }
-    const float rest = value_[cell] - profile_.value(cell);
-    level_.learn(cell, value_[cell]);
-    seasonal_.learn(cell, rest);
-    profile_.learn(cell, value_[cell]);
+    if (slice_.observed[cell]) learn_cell(cell, is_flagged);
   }
   low_rank_.learn(standard_);
   level_.end_bin();
   seasonal_.end_bin();
   learn_total();
-  if (std::any_of(slice_.observed.begin(), slice_.observed.end(), [](auto seen) { return seen; }))
-    ++bins_;
 }
 
-// The level rule: what has lasted is the new normal, from here on.
-void Detector::settle(std::size_t cell) {
-  run_[cell] = 0;
-  settled_.push_back(std::uint32_t(cell));
-  level_.shift(cell, level_.spread(cell) * plain_value_[cell]);
-  seasonal_.shift(cell, seasonal_.spread(cell) * daily_value_[cell]);
-  plain_.horizons.settle(cell, 0.0f);
-  daily_.horizons.settle(cell, 0.0f);
-  for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = 0.0f;
+// A flagged cell is not learned before the level rule accepts it: after so many slices in a row
+// what it does is its new level.
+void Detector::learn_cell(std::size_t cell, bool flagged) {
+  for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = excess_now_[k][cell];
+  const float centre = low_rank_.last_expected()[cell] + plain_.horizons.centre(0, cell);
+  const int patience = options_.model.level_slices;
+  if (!flagged) run_[cell] = 0;
+  if (flagged && run_[cell] < patience) {
+    if (++run_[cell] < patience) {
+      standard_.values[cell] = double(centre);
+      plain_.horizons.hold(cell);
+      daily_.horizons.hold(cell);
+      return;
+    }
+    settled_.push_back(std::uint32_t(cell));
+  }
+  if (standard_.observed[cell]) {
+    const float reach = kCleanClip * plain_.horizons.spread(cell);
+    plain_.horizons.learn(cell, plain_value_[cell]);
+    daily_.horizons.learn(cell, daily_value_[cell]);
+    standard_.values[cell] =
+        std::clamp(standard_.values[cell], double(centre - reach), double(centre + reach));
+  }
+  level_.learn(cell, value_[cell]);
+  seasonal_.learn(cell, value_[cell] - profile_.value(cell));
+  profile_.learn(cell, value_[cell]);
 }
 
 // The network's traffic, slowly; what was not observed counts as expected.
@@ -80,9 +80,13 @@ void Detector::learn_total() {
   const double weight =
       std::max(std::min(0.5, 4.0 * network_.bin_seconds / 86400.0), 1.0 / double(bins_ + 1));
   for (std::size_t m = 0; m < metrics; ++m) {
-    const double limited = bins_ < 5 ? now[m] : std::min(now[m], 2.0 * total_[m] + 1e-300);
-    total_[m] += weight * (limited - total_[m]);
+    if (bins_ < kFirstBins || total_[m] == 0.0) {
+      total_[m] += (total_[m] == 0.0 ? 1.0 : weight) * (now[m] - total_[m]);
+    } else {
+      total_[m] += weight * (std::min(now[m], kMostGrowth * total_[m]) - total_[m]);
+    }
   }
+  ++bins_;
   if (scale_.learn(volume, seen)) adopt_scale();
 }
 
@@ -114,6 +118,8 @@ void Detector::exchange(StateStream& stream) {
   low_rank_.exchange(stream);
   plain_.exchange(stream);
   daily_.exchange(stream);
+  rows_.exchange(stream);
+  columns_.exchange(stream);
   stream.per_metric(total_);
   for (auto& excess : excess_) stream.per_cell(excess);
   stream.per_cell(run_);

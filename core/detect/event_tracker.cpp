@@ -11,12 +11,15 @@ namespace outlierd::detect {
 namespace {
 
 constexpr float kStay = 0.6f;            // of the threshold: above it a cell keeps its event open
+constexpr double kBack = 0.25;           // of the largest excess: below it a cell is back
 constexpr std::size_t kMostOpen = 1000;  // events
 constexpr std::size_t kNone = ~std::size_t{0};
 
-bool is_live(const EventCell& peak, float score, float threshold) {
-  const bool up = peak.observed >= peak.expected;
-  return std::abs(score) >= kStay * threshold && (score >= 0) == up;
+// Still above the lower level, in the same direction, and not nearly back.
+bool is_live(const EventCell& peak, float score, double excess, float threshold) {
+  const double most = peak.observed - peak.expected;
+  return std::abs(score) >= kStay * threshold && (score >= 0) == (most >= 0) &&
+         excess * most >= kBack * most * most;
 }
 
 }  // namespace
@@ -68,7 +71,8 @@ void EventTracker::follow(OpenEvent& open, const ScoredSlice& slice) {
     const float score = slice.score[member.cell];
     if (std::isnan(score)) continue;
     seen = true;
-    if (!is_live(member.peak, score, slice.threshold)) continue;
+    const double excess = double(slice.observed[member.cell]) - double(slice.expected[member.cell]);
+    if (!is_live(member.peak, score, excess, slice.threshold)) continue;
     live = true;
     add(open, member.cell, slice);
   }

@@ -121,6 +121,10 @@ void LowRankView::exchange_factorizer(StateStream& stream) {
   // With one metric a slice has two modes, with several three. From the one to the other it begins
   // anew: a day later it is there again.
   if ((map.old_metrics == 1) != (shape_.size() == 2)) return;
+  const auto kept = [](int old) { return old >= 0; };
+  if (std::none_of(map.node_from.begin(), map.node_from.end(), kept) ||
+      std::none_of(map.metric_from.begin(), map.metric_from.end(), kept))
+    return;
   SliceShape old_shape = {map.old_nodes, map.old_nodes};
   std::vector<std::vector<int>> from = {map.node_from, map.node_from};
   if (shape_.size() == 3) {

@@ -20,6 +20,7 @@ class LowRankView {
 
   // What the past and the other cells say of each cell; 0 before the factors are known.
   const std::vector<float>& expected(const Slice& standard);
+  const std::vector<float>& last_expected() const { return expected_; }
   // The slice without its outliers.
   void learn(const Slice& cleaned);
   bool warm() const { return factorizer_.warm(); }

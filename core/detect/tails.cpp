@@ -9,7 +9,6 @@ namespace {
 constexpr float kFirstLevel = 2.5f;
 constexpr double kFirstShape = 0.3, kFirstCount = 100.0;
 constexpr double kMostCount = 5000.0;  // exceedances that the pooled shape remembers
-constexpr double kLeastShape = 0.05;
 constexpr double kFirstGain = 0.3, kLeastGain = 0.05;
 
 }  // namespace
@@ -17,6 +16,8 @@ constexpr double kFirstGain = 0.3, kLeastGain = 0.05;
 Tails::Tails(std::size_t series)
     : up_(series, kFirstLevel),
       down_(series, kFirstLevel),
+      up_own_(series, float(kFirstShape)),
+      down_own_(series, float(kFirstShape)),
       up_shape_(kFirstShape),
       down_shape_(kFirstShape),
       up_count_(kFirstCount),
@@ -28,8 +29,6 @@ void Tails::set_gain() {
   const double gain = std::max(kLeastGain, kFirstGain / (1.0 + double(bins_) / 100.0));
   rise_ = float(std::exp(gain * (1.0 - double(kRate))));
   fall_ = float(std::exp(-gain * double(kRate)));
-  up_slope_ = float(1.0 / (std::max(up_shape_, kLeastShape) * std::numbers::ln10));
-  down_slope_ = float(1.0 / (std::max(down_shape_, kLeastShape) * std::numbers::ln10));
 }
 
 void Tails::end_bin() {
@@ -40,9 +39,9 @@ void Tails::end_bin() {
 }
 
 float Tails::deviation_at(std::size_t series, float tail, bool up) const {
-  const float level = (up ? up_ : down_)[series], slope = up ? up_slope_ : down_slope_;
+  const float level = (up ? up_ : down_)[series];
   if (tail <= kAtLevel) return level * tail / kAtLevel;
-  return level * std::exp(std::min((tail - kAtLevel) / slope, 60.0f));
+  return level * std::exp(std::min((tail - kAtLevel) / slope(series, up), 60.0f));
 }
 
 void Tails::exchange_pooled(StateStream& stream) {
@@ -59,12 +58,16 @@ void Tails::exchange_pooled(StateStream& stream) {
 void Tails::exchange_cells(StateStream& stream) {
   stream.per_cell(up_);
   stream.per_cell(down_);
+  stream.per_cell(up_own_);
+  stream.per_cell(down_own_);
   exchange_pooled(stream);
 }
 
 void Tails::exchange_nodes(StateStream& stream) {
   stream.per_node(up_);
   stream.per_node(down_);
+  stream.per_node(up_own_);
+  stream.per_node(down_own_);
   exchange_pooled(stream);
 }
 

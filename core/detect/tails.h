@@ -21,8 +21,8 @@ class Tails {
   float score(std::size_t series, float deviation) const {
     const bool up = deviation >= 0.0f;
     const float ratio = std::abs(deviation) / (up ? up_ : down_)[series];
-    const float tail = ratio <= 1.0f ? kAtLevel * ratio
-                                     : kAtLevel + std::log(ratio) * (up ? up_slope_ : down_slope_);
+    const float tail =
+        ratio <= 1.0f ? kAtLevel * ratio : kAtLevel + std::log(ratio) * slope(series, up);
     return std::copysign(tail, deviation);
   }
   // The deviation, not negative, at which the score reaches `tail`.
@@ -31,8 +31,8 @@ class Tails {
   void learn(std::size_t series, float deviation) {
     const bool rise = deviation >= 0.0f;
     const float size = std::abs(deviation);
-    step(up_[series], rise ? size : 0.0f, up_shape_, up_count_);
-    step(down_[series], rise ? 0.0f : size, down_shape_, down_count_);
+    step(up_[series], rise ? size : 0.0f, up_own_[series], up_shape_, up_count_);
+    step(down_[series], rise ? 0.0f : size, down_own_[series], down_shape_, down_count_);
   }
   // After the series of a bin: the gain falls, the pooled shapes take effect.
   void end_bin();
@@ -44,11 +44,18 @@ class Tails {
   static constexpr float kAtLevel = 1.69897f;  // -log10 of the rate
 
  private:
-  void step(float& level, float size, double& shape, double& count) {
+  // Half the pooled shape, half the series' own.
+  float slope(std::size_t series, bool up) const {
+    const float shape = (1.0f - kOwn) * float(up ? up_shape_ : down_shape_) +
+                        kOwn * (up ? up_own_ : down_own_)[series];
+    return 1.0f / (std::max(shape, kLeastShape) * 2.302585f);
+  }
+  void step(float& level, float size, float& own, double& shape, double& count) {
     if (size > level) {
-      const double excess = std::min(std::log(size / level), kMostExcess);
+      const float excess = std::min(std::log(size / level), kMostExcess);
+      own += kOwnWeight * (excess - own);
       count += 1.0;
-      shape += (excess - shape) / count;
+      shape += (double(excess) - shape) / count;
       level *= rise_;
     } else {
       level *= fall_;
@@ -60,11 +67,14 @@ class Tails {
 
   static constexpr float kMostExcess = 3.0f;
   static constexpr float kLeastLevel = 0.5f;
+  static constexpr float kLeastShape = 0.05f;
+  static constexpr float kOwn = 0.5f;         // of the shape
+  static constexpr float kOwnWeight = 0.05f;  // of an exceedance
 
-  std::vector<float> up_, down_;
+  std::vector<float> up_, down_, up_own_, down_own_;
   double up_shape_, down_shape_, up_count_, down_count_;
   std::uint64_t bins_ = 0;
-  float rise_ = 1.0f, fall_ = 1.0f, up_slope_ = 1.0f, down_slope_ = 1.0f;
+  float rise_ = 1.0f, fall_ = 1.0f;
 };
 
 }  // namespace outlierd::detect

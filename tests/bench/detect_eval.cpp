@@ -1,5 +1,6 @@
 // Runs a pipeline over a traffic CSV and writes what it scored, for eval/score.py.
 //
+//   outlierd_detect_eval --simulate NODES [--threads N]: milliseconds a slice of such a network
 //   outlierd_detect_eval TRAFFIC.csv[.gz] [--scores OUT.csv] [--raw OUT.f32] [--budget
 //   ALARMS_A_DAY]
 //                        [--start 2004-05-01T00:00:00Z --days 14] [--events]
@@ -21,6 +22,7 @@
 #include "core/detect/alarm_threshold.h"
 #include "core/pipeline.h"
 #include "tests/support/data_files.h"
+#include "tests/support/traffic.h"
 
 namespace outlierd {
 namespace {
@@ -29,6 +31,7 @@ struct Command {
   std::string file, scores, raw, start;
   double days = 1e9, budget = 1.0, from = 0.4;
   bool events = false;
+  int simulate = 0, threads = 1;
 };
 
 std::optional<Command> parse(int argc, char** argv) {
@@ -55,13 +58,17 @@ std::optional<Command> parse(int argc, char** argv) {
       command.days = std::stod(value);
     } else if (word == "--budget") {
       command.budget = std::stod(value);
+    } else if (word == "--simulate") {
+      command.simulate = std::stoi(value);
+    } else if (word == "--threads") {
+      command.threads = std::stoi(value);
     } else if (word == "--from") {
       command.from = std::stod(value);
     } else {
       return std::nullopt;
     }
   }
-  return command.file.empty() ? std::nullopt : std::optional(command);
+  return command.file.empty() && command.simulate == 0 ? std::nullopt : std::optional(command);
 }
 
 EpochSeconds seconds_of(const std::string& iso) {
@@ -106,6 +113,29 @@ Traffic traffic_of(const test::Table& table, const Command& command) {
     traffic.rows.push_back(table.rows[t]);
   }
   return traffic;
+}
+
+int simulate(const Command& command) {
+  const Network network = test::small_network(command.simulate);
+  PipelineOptions options;
+  options.model.threads = command.threads;
+  options.model.cold_start_slices = 2;
+  Pipeline pipeline(network, options);
+  test::SimulatedTraffic traffic(network, 1);
+  std::vector<double> milliseconds;
+  for (int bin = 0; bin < 48; ++bin) {
+    const Slice slice = traffic.next();
+    const auto before = std::chrono::steady_clock::now();
+    pipeline.process(slice, traffic.time(bin));
+    milliseconds.push_back(
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before)
+            .count());
+  }
+  std::sort(milliseconds.begin() + 24, milliseconds.end());
+  std::printf("%d nodes: median %.1f ms, worst %.1f ms a slice, %zu bytes of state a cell\n",
+              command.simulate, milliseconds[36], milliseconds[47],
+              pipeline.save().size() / cell_count(network.shape()));
+  return 0;
 }
 
 int run(const Command& command) {
@@ -189,5 +219,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: outlierd_detect_eval TRAFFIC.csv[.gz] [--scores OUT.csv] ...\n");
     return 2;
   }
-  return outlierd::run(*command);
+  return command->simulate > 0 ? outlierd::simulate(*command) : outlierd::run(*command);
 }

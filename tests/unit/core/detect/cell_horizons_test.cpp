@@ -1,0 +1,140 @@
+// The parts that turn volumes into deviations: each against arithmetic done by hand or by a normal
+// distribution.
+
+#include "core/detect/cell_horizons.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/detect/daily_profile.h"
+#include "core/detect/standardizer.h"
+#include "core/detect/volume_scale.h"
+#include "tests/support/random.h"
+
+namespace outlierd::detect {
+namespace {
+
+const std::vector<std::uint8_t> kSeen = {1};
+
+TEST(CellHorizons, OfWhiteNoiseDeviateByAboutOneSpread) {
+  test::Random random(1);
+  CellHorizons horizons(1, 288.0);
+  double squares = 0.0;
+  int counted = 0;
+  for (int t = 0; t < 6000; ++t) {
+    const std::vector<float> value = {float(random.normal())};
+    horizons.score(value, kSeen);
+    if (t > 1000) squares += std::pow(horizons.deviation(0)[0], 2.0), ++counted;
+    horizons.learn(0, value[0]);
+  }
+  // max(slow, fast spread) is a little more than the spread, so the deviation a little less than 1.
+  EXPECT_NEAR(std::sqrt(squares / counted), 0.9, 0.12);
+}
+
+TEST(CellHorizons, MixTheLevelThatPredictsBest) {
+  // A random walk is best predicted by its last value, so the quickest level must win.
+  test::Random random(2);
+  CellHorizons horizons(1, 288.0);
+  double walk = 0.0, error = 0.0;
+  int counted = 0;
+  for (int t = 0; t < 4000; ++t) {
+    walk += 0.3 * random.normal();
+    const std::vector<float> value = {float(walk)};
+    horizons.score(value, kSeen);
+    if (t > 500) error += std::abs(value[0] - horizons.centre(0, 0)), ++counted;
+    horizons.learn(0, value[0]);
+  }
+  EXPECT_LT(error / counted,
+            0.35);  // 0.24 of one step, 0.28 for a level of weight 1/2, 0.5 for 1/8
+}
+
+TEST(CellHorizons, SeeASmallLastingStepAtALongHorizonOnly) {
+  test::Random random(3);
+  CellHorizons horizons(1, 288.0);
+  float shortest = 0.0f, longest = 0.0f;
+  for (int t = 0; t < 2020; ++t) {
+    const float step = t >= 2000 ? 1.2f : 0.0f;
+    const std::vector<float> value = {step + float(random.normal())};
+    horizons.score(value, kSeen);
+    if (t >= 2012) {
+      shortest = std::max(shortest, horizons.deviation(0)[0]);
+      longest = std::max(longest, horizons.deviation(2)[0]);
+    }
+    horizons.learn(0, value[0]);
+  }
+  EXPECT_LT(shortest, 3.0f);
+  EXPECT_GT(longest, 3.0f);
+}
+
+TEST(CellHorizons, HoldLeavesTheLevelsWhereTheyWere) {
+  CellHorizons horizons(1, 288.0);
+  for (int t = 0; t < 100; ++t) {
+    horizons.score(std::vector<float>{t % 2 ? 0.5f : -0.5f}, kSeen);
+    horizons.learn(0, t % 2 ? 0.5f : -0.5f);
+  }
+  const float before = horizons.next(0);
+  for (int t = 0; t < 5; ++t) {
+    horizons.score(std::vector<float>{20.0f}, kSeen);
+    horizons.hold(0);
+  }
+  EXPECT_EQ(horizons.next(0), before);
+}
+
+TEST(Standardizer, FindsLevelAndSpreadAndShrugsOffASpike) {
+  test::Random random(4);
+  Standardizer standardizer(1, 288.0);
+  for (int t = 0; t < 3000; ++t) {
+    standardizer.learn(0, float(7.0 + 2.0 * random.normal()));
+    standardizer.end_bin();
+  }
+  EXPECT_NEAR(standardizer.level(0), 7.0, 0.5);
+  EXPECT_NEAR(standardizer.spread(0), 2.0, 0.3);
+  const float before = standardizer.level(0);
+  standardizer.learn(0, 1e6f);
+  EXPECT_NEAR(standardizer.level(0), before, 3.5 * 2.0 * 4.0 / 288.0);
+}
+
+TEST(DailyProfile, IsTheMeanOfPastDaysAndNothingBeforeTwo) {
+  DailyProfile profile(1);
+  const auto value_at = [](int second) { return 5.0f + 2.0f * float(second) / 86400.0f; };
+  for (int day = 0; day < 4; ++day)
+    for (int second = 0; second < 86400; second += 300) {
+      profile.enter(second);
+      if (day < 2) {
+        EXPECT_FALSE(profile.active(0));
+      }
+      // Between the middles of slots a straight line is met exactly; not across midnight.
+      if (day == 3 && second > 3600 && second < 82000) {
+        EXPECT_NEAR(profile.value(0), value_at(second), 0.01f) << second;
+      }
+      profile.learn(0, value_at(second));
+    }
+}
+
+TEST(DailyProfile, FillsSlotsThatWereNeverSeen) {
+  DailyProfile profile(1);
+  for (int day = 0; day < 6; ++day)
+    for (int second = 0; second < 43200; second += 900) {
+      profile.enter(second);
+      profile.learn(0, 3.0f);
+    }
+  profile.enter(64800);
+  ASSERT_TRUE(profile.active(0));
+  EXPECT_FLOAT_EQ(profile.value(0), 3.0f);
+}
+
+TEST(VolumeScale, GoesThereAndBackAndFollowsGrowth) {
+  VolumeScale scale;
+  for (int t = 0; t < 50; ++t)
+    if (scale.learn(1000.0, 10.0)) scale.adopt();
+  EXPECT_DOUBLE_EQ(scale.offset(), 20.0);
+  for (double volume : {0.0, 1.0, 100.0, 1e6})
+    EXPECT_NEAR(scale.volume_of(scale.value_of(volume)), volume, 1e-5 * volume + 1e-4);
+  for (int t = 0; t < 20000; ++t)
+    if (scale.learn(5000.0, 10.0)) scale.adopt();
+  EXPECT_NEAR(scale.offset(), 100.0, 40.0);
+}
+
+}  // namespace
+}  // namespace outlierd::detect

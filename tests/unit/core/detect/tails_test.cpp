@@ -1,0 +1,58 @@
+#include "core/detect/tails.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/random.h"
+
+namespace outlierd::detect {
+namespace {
+
+// A power law whose exceedance rate is known: P(z > x) = (1 + x)^-4 on either side.
+double power_law(test::Random& random) {
+  const double size = std::pow(1.0 - random.uniform(), -0.25) - 1.0;
+  return random.chance(0.5) ? size : -size;
+}
+
+TEST(Tails, ScoreIsTheRateAtWhichSomethingAsLargeIsSeen) {
+  test::Random random(5);
+  Tails tails(20);
+  for (int t = 0; t < 8000; ++t) {
+    for (std::size_t i = 0; i < 20; ++i) tails.learn(i, float(power_law(random)));
+    tails.end_bin();
+  }
+  double rare = 0.0, rises = 0.0, total = 0.0;
+  for (int n = 0; n < 400000; ++n) {
+    const float score = tails.score(std::size_t(random.index(20)), float(power_law(random)));
+    rare += std::abs(score) > 3.0f;
+    rises += score > 3.0f;
+    total += 1.0;
+  }
+  // Each side separately exceeds h with a rate of about 10^-h. The power law is not exactly
+  // straight in log z at its 2% level, which is what the factor of two allows for.
+  EXPECT_GT(rises / total, 0.5e-3);
+  EXPECT_LT(rises / total, 2e-3);
+  EXPECT_NEAR(rare / total, 2 * rises / total, 1e-3);
+}
+
+TEST(Tails, OfASeriesWithLargerDeviationsScoreThemLower) {
+  test::Random random(6);
+  Tails tails(2);
+  for (int t = 0; t < 5000; ++t) {
+    tails.learn(0, float(random.normal()));
+    tails.learn(1, float(5.0 * random.normal()));
+    tails.end_bin();
+  }
+  EXPECT_GT(tails.score(0, 6.0f), tails.score(1, 6.0f) + 1.0f);
+  EXPECT_LT(tails.score(0, -6.0f), 0.0f);
+}
+
+TEST(Tails, GiveBackTheDeviationOfAScore) {
+  const Tails tails(1);
+  for (float tail : {0.3f, 1.5f, 1.8f, 4.0f, 8.0f})
+    EXPECT_NEAR(tails.score(0, tails.deviation_at(0, tail, true)), tail, 1e-4f);
+}
+
+}  // namespace
+}  // namespace outlierd::detect
