@@ -13,7 +13,4 @@ outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_sup
 target_compile_definitions(unit_daemon_ctl_outlierctl_test PRIVATE
   OUTLIERCTL="$<TARGET_FILE:outlierctl>")
 add_dependencies(unit_daemon_ctl_outlierctl_test outlierctl)
-if(OUTLIERD_WITH_PIPELINE)
-  outlierd_test(unit/daemon/ctl/replay LABELS unit
-    LINKS outlierd_replay nlohmann_json::nlohmann_json)
-endif()
+outlierd_test(unit/daemon/ctl/replay LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json)

@@ -3,17 +3,11 @@
 
 #include "daemon/ctl/program.h"
 
-#ifdef OUTLIERD_WITH_PIPELINE
-#define OUTLIERD_PIPELINE_VERBS(verb) verb(replay)
-#else
-#define OUTLIERD_PIPELINE_VERBS(verb)
-#endif
-
 // clang-format off
 #define OUTLIERD_VERBS(verb) \
   verb(simulate) \
   verb(inject) \
-  OUTLIERD_PIPELINE_VERBS(verb) \
+  verb(replay) \
   verb(push) \
   verb(status) \
   verb(networks) \
