@@ -117,7 +117,11 @@ class Daemon::Parts {
   }
 
   void run() {
-    if (options_.handle_signals) wait_for_signal();
+    if (options_.handle_signals) {
+      std::signal(SIGPIPE, SIG_IGN);  // both are told as errors of the write itself
+      std::signal(SIGXFSZ, SIG_IGN);
+      wait_for_signal();
+    }
     tick();
     housekeeping();
     beat();

@@ -1,9 +1,7 @@
 # What is tested of daemon/api/.
-add_library(outlierd_api_test_support STATIC support/http_client.cpp)
-target_include_directories(outlierd_api_test_support PUBLIC ${PROJECT_SOURCE_DIR})
+add_library(outlierd_api_test_support INTERFACE)
 target_link_libraries(outlierd_api_test_support
-  PUBLIC outlierd_api Boost::headers nlohmann_json::nlohmann_json
-  PRIVATE ZLIB::ZLIB outlierd_settings)
+  INTERFACE outlierd_api Boost::headers nlohmann_json::nlohmann_json)
 
 outlierd_test(unit/daemon/api/event_stream LABELS unit LINKS outlierd_api_test_support)
 outlierd_test(unit/daemon/api/http_text LABELS unit LINKS outlierd_api_test_support)

@@ -1,1 +1,7 @@
 # What is tested of daemon/.
+foreach(name daemon kill)
+  outlierd_test(integration/daemon/whole/${name} LABELS integration LINKS nlohmann_json::nlohmann_json)
+  target_compile_definitions(integration_daemon_whole_${name}_test PRIVATE
+    OUTLIERD="$<TARGET_FILE:outlierd>")
+  add_dependencies(integration_daemon_whole_${name}_test outlierd)
+endforeach()

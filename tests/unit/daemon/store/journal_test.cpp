@@ -12,7 +12,7 @@
 #include "daemon/store/crc32c.h"
 #include "daemon/store/journal_segment.h"
 #include "tests/support/random.h"
-#include "tests/unit/daemon/store/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace outlierd::store {
 namespace {

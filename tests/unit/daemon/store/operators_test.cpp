@@ -5,7 +5,7 @@
 #include "daemon/store/reader.h"
 #include "daemon/store/store.h"
 #include "tests/unit/daemon/store/reports.h"
-#include "tests/unit/daemon/store/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace outlierd::store {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/daemon/store/reports.h"
-#include "tests/unit/daemon/store/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace outlierd::store {
 namespace {

@@ -22,7 +22,7 @@ class TemporaryDirectory {
   TemporaryDirectory() {
     static std::atomic<int> made{0};
     path_ = std::filesystem::temp_directory_path() /
-            ("outlierd-store-" + std::to_string(getpid()) + "-" + std::to_string(made++));
+            ("outlierd-test-" + std::to_string(getpid()) + "-" + std::to_string(made++));
     std::filesystem::create_directories(path_);
   }
   ~TemporaryDirectory() {
