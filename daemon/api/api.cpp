@@ -236,9 +236,11 @@ void Api::recover(std::function<void(std::vector<std::string>)> done) {
   };
   auto progress = std::make_shared<Progress>();
   progress->done = std::move(done);
-  const auto step = [progress](const auto& result, const char* what) {
+  const auto step = [this, progress](const auto& result, const char* what) {
     if (!result) progress->problems.push_back(std::string(what) + ": " + result.error());
-    if (--progress->waiting == 0) progress->done(std::move(progress->problems));
+    if (--progress->waiting > 0) return;
+    live_.count_open_events();
+    progress->done(std::move(progress->problems));
   };
   const auto guarded = [alive = std::weak_ptr(alive_)](auto act) {
     return [alive, act = std::move(act)](auto result) {

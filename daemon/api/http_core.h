@@ -80,7 +80,12 @@ class Session : public std::enable_shared_from_this<Session> {
   friend class SessionStream;
   enum class Phase { kOpening, kIdle, kHeader, kBody, kHandler, kWriting, kClosing, kStreaming };
   struct Parsing;  // Beast's parser, out of sight
-  struct Exchange;
+  struct Exchange {
+    Request request;
+    std::string_view route = "unmatched";
+    Clock::time_point begun = Clock::now();
+    bool keep_alive = false, http_1_0 = false;
+  };
 
   awaitable<bool> serve_one();  // false: the connection ends
   Admission admit(Parsing& parsing, const Exchange& exchange);

@@ -53,11 +53,10 @@ const LiveEvent& LiveEvents::put(EventRecord record) {
   record.cells = {};
   event.record = std::move(record);
   bytes_ += event.json.size();
-  let_go();
   return event;
 }
 
-void LiveEvents::let_go() {
+void LiveEvents::trim() {
   auto oldest = events_.end();
   while (oldest != events_.begin() && (events_.size() > most_events_ || bytes_ > most_bytes_)) {
     --oldest;
@@ -81,6 +80,7 @@ void LiveEvents::seed(std::vector<EventRecord> events, bool complete) {
   if (!complete && lowest) floor_ = *lowest;
   for (EventRecord& event : events)
     if (!places_.contains(event.id)) put(std::move(event));
+  trim();
 }
 
 const LiveEvent* LiveEvents::find(const std::string& id) const {

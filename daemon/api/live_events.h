@@ -27,8 +27,9 @@ class LiveEvents {
   LiveEvents(std::size_t most_events, std::size_t most_bytes)
       : most_events_(most_events), most_bytes_(most_bytes) {}
 
-  // Opened or changed; an acknowledgement that is known stays.
+  // Opened or changed; an acknowledgement that is known stays. Nothing is let go before trim().
   const LiveEvent& put(EventRecord record);
+  void trim();
   // From the store at start: the newest, and whether there are no others.
   void seed(std::vector<EventRecord> events, bool complete);
 
@@ -42,8 +43,6 @@ class LiveEvents {
   int open_in(const std::string& network) const;
 
  private:
-  void let_go();
-
   const std::size_t most_events_, most_bytes_;
   std::map<Place, LiveEvent, std::greater<>> events_;
   std::unordered_map<std::string, Place> places_;

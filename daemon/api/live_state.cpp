@@ -68,6 +68,7 @@ LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& r
   const auto found = networks_.find(name);
   if (found == networks_.end()) return changes;
   LiveNetwork& live = found->second;
+  events.trim();  // before, not behind: what is given out below must last
   for (const EventUpdate& update : report.events)
     changes.emplace_back(update.change, &events.put(record_of(live.network, update.event)));
   for (const Anomaly& anomaly : report.anomalies) anomalies.put(record_of(live.network, anomaly));
@@ -87,6 +88,20 @@ LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& r
   live.slices.push_back(std::move(report));
   trim(live);
   return changes;
+}
+
+void LiveState::set_progress(const std::string& name, EpochSeconds last_slice, double warmup,
+                             double threshold, ModelSummary model) {
+  const auto found = networks_.find(name);
+  if (found == networks_.end()) return;
+  found->second.last_slice = last_slice;
+  found->second.warmup = warmup;
+  found->second.threshold = threshold;
+  found->second.model = std::move(model);
+}
+
+void LiveState::count_open_events() {
+  for (auto& [name, live] : networks_) live.open_events = events.open_in(name);
 }
 
 const LiveNetwork* LiveState::network(const std::string& name) const {

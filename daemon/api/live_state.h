@@ -57,6 +57,11 @@ class LiveState {
   void add_network(Network network, NetworkSettings settings);
   void remove_network(const std::string& name);
 
+  // What a restored pipeline knows before its first report.
+  void set_progress(const std::string& network, EpochSeconds last_slice, double warmup,
+                    double threshold, ModelSummary model);
+  void count_open_events();  // after events were seeded
+
   // The events that changed, in the order of the report; valid until the next call.
   using Changes = std::vector<std::pair<EventChange, const LiveEvent*>>;
   Changes on_report(const std::string& network, SliceReport&& report);

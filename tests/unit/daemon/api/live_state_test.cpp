@@ -137,6 +137,7 @@ TEST_F(LiveStateTest, LetsOldClosedEventsGoAndSaysWhatItNoLongerCovers) {
   for (int k = 2; k <= 30; ++k)
     report(300 * k, {{EventChange::kOpened,
                       closed(test::sample_event("e" + std::to_string(k), 300 * k), 300 * k)}});
+  live_.events.trim();
   EXPECT_EQ(live_.events.size(), 10u);
   EXPECT_TRUE(live_.events.find("open")) << "open events are never let go";
   EventQuery query;
@@ -149,6 +150,34 @@ TEST_F(LiveStateTest, LetsOldClosedEventsGoAndSaysWhatItNoLongerCovers) {
   query = {};
   query.range.from = 300 * 25;
   EXPECT_TRUE(live_.events.covers(query, live_.events.list(query)));
+}
+
+// Found by reading: a late event, older than all that are kept, was let go while it was in use.
+TEST_F(LiveStateTest, GivesOutEventsThatLastUntilTheNextReport) {
+  live_.add_network(network_, {});
+  for (int k = 2; k <= 30; ++k)
+    report(300 * k, {{EventChange::kOpened,
+                      closed(test::sample_event("e" + std::to_string(k), 300 * k), 300 * k)}});
+  SliceReport slice = test::sample_report(network_, 300 * 40);
+  for (const char* id : {"x", "y"})
+    slice.events.push_back({EventChange::kClosed, closed(test::sample_event(id, 1), 2)});
+  const auto changes = live_.on_report("abilene", std::move(slice));
+  ASSERT_EQ(changes.size(), 2u);
+  EXPECT_EQ(changes[0].second->record.id, "x");
+  EXPECT_EQ(changes[1].second->record.id, "y");
+}
+
+TEST_F(LiveStateTest, ShowsWhatARestoredPipelineKnows) {
+  live_.add_network(network_, {});
+  ModelSummary model;
+  model.rank = 7;
+  live_.set_progress("abilene", 9000, 0.75, 4.0, model);
+  live_.events.seed({record_of(network_, test::sample_event("a", 300))}, true);
+  live_.count_open_events();
+  const LiveNetwork& live = *live_.network("abilene");
+  EXPECT_EQ(live.last_slice, 9000);
+  EXPECT_EQ(live.model.rank, 7);
+  EXPECT_EQ(live.open_events, 1);
 }
 
 TEST_F(LiveStateTest, KnowsNothingOfThePastBeforeItIsSeeded) {
