@@ -1,5 +1,5 @@
 #pragma once
-// How anomalous each cell of a slice is, by what was known before it (docs/model.md, section 6).
+// How anomalous each cell of a slice is, by what was known before it (MODEL section 6).
 //
 // With model.threads above 1 it keeps a team of its own; any number gives the same scores.
 // score() says it and changes nothing that is learned; learn() then takes the slice in, flagged

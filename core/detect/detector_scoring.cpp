@@ -1,4 +1,4 @@
-// From deviations to one score a cell (docs/model.md, section 6 step 7).
+// From deviations to one score a cell (MODEL section 6 step 7).
 
 #include <algorithm>
 #include <cmath>
