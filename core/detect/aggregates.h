@@ -1,5 +1,5 @@
 #pragma once
-// Rows, columns and shifts of one view at one horizon (docs/model.md, section 6 step 5 and c).
+// Rows, columns and shifts of one view at one horizon (MODEL section 6 step 5 and c).
 //
 // A row is the sum of its cells' clipped deviations over the root of their number, against a level
 // and a spread of its own; a column likewise. A shift is, for each destination, the smaller of the

@@ -75,6 +75,9 @@ void AlarmThreshold::exchange(StateStream& stream) {
       (added_ < peaks_.size() || (added_ > peaks_.size() && peaks_.size() < capacity_)))
     stream.fail();
   stream.number(sigmas_, 0.0f, kHighest);
+  double budget = budget_;
+  stream.number(budget, 0.0, 1e12);
+  if (budget != budget_ && !stream.failed()) learn();
 }
 
 }  // namespace outlierd::detect

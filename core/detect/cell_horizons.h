@@ -1,5 +1,5 @@
 #pragma once
-// One view's cells over three horizons (docs/model.md, section 6 step 4 and b): one bin against a
+// One view's cells over three horizons (MODEL section 6 step 4 and b): one bin against a
 // mix of quick and slow levels, and the recent mean of 4 and of 16 bins against a level eight times
 // slower. All in spreads of the cell's own.
 

@@ -1,5 +1,5 @@
 #pragma once
-// What each cell does at each half hour of the local day (docs/model.md, section 6 step 3): the
+// What each cell does at each half hour of the local day (MODEL section 6 step 3): the
 // mean over past days, 48 slots. It says nothing of a cell before two days of it were seen.
 
 #include <cstdint>

@@ -39,7 +39,8 @@ void Side::exchange(StateStream& stream) {
 }
 
 Detector::Detector(const Network& network, DetectorOptions options)
-    : network_(network),
+    : team_(options.model.threads),
+      network_(network),
       options_(options),
       places_(network),
       profile_(places_.row.size()),
@@ -56,6 +57,7 @@ Detector::Detector(const Network& network, DetectorOptions options)
   for (auto* columns : {&excess_, &excess_now_, &centre_})
     columns->fill(std::vector<float>(cells, 0.0f));
   run_.assign(cells, 0);
+  flagged_.assign(cells, 0);
   for (auto* column : {&value_, &plain_value_, &daily_value_}) column->assign(cells, 0.0f);
   for (auto* column : {&scores_.tail, &scores_.own_tail, &scores_.expected})
     column->assign(cells, kUnknown);
@@ -73,8 +75,10 @@ const CellScores& Detector::score(const Slice& slice, int second_of_day) {
   profile_.enter(second_of_day);
   for (std::uint32_t cell : profile_.activated()) seasonal_.shift(cell, -profile_.value(cell));
   standardize();
-  plain_.score(plain_value_, standard_.observed, places_);
-  daily_.score(daily_value_, standard_.observed, places_);
+  team_.run(2, [&](int part) {
+    if (part == 0) plain_.score(plain_value_, standard_.observed, places_);
+    if (part == 1) daily_.score(daily_value_, standard_.observed, places_);
+  });
   expect();
   score_cells_and_sums();
   return scores_;
@@ -94,15 +98,17 @@ void Detector::score_cells_and_sums() {
 
 // Steps 1 to 3: values, standardised; the low-rank part taken out, or the daily profile.
 void Detector::standardize() {
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
-    standard_.observed[cell] = slice_.observed[cell] && level_.known(cell);
-    standard_.values[cell] = 0.0;
-    if (!slice_.observed[cell]) continue;
-    value_[cell] = scale_.value_of(slice_.values[cell]);
-    if (!standard_.observed[cell]) continue;
-    standard_.values[cell] = double(level_.standard(cell, value_[cell]));
-    daily_value_[cell] = seasonal_.standard(cell, value_[cell] - profile_.value(cell));
-  }
+  for_cells([&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell) {
+      standard_.observed[cell] = slice_.observed[cell] && level_.known(cell);
+      standard_.values[cell] = 0.0;
+      if (!slice_.observed[cell]) continue;
+      value_[cell] = scale_.value_of(slice_.values[cell]);
+      if (!standard_.observed[cell]) continue;
+      standard_.values[cell] = double(level_.standard(cell, value_[cell]));
+      daily_value_[cell] = seasonal_.standard(cell, value_[cell] - profile_.value(cell));
+    }
+  });
   const std::vector<float>& low_rank = low_rank_.expected(standard_);
   for (std::size_t cell = 0; cell < value_.size(); ++cell)
     plain_value_[cell] = float(standard_.values[cell]) - low_rank[cell];
@@ -119,13 +125,15 @@ float Detector::centre_value(std::size_t horizon, std::size_t cell) const {
 }
 
 void Detector::expect() {
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
-    scores_.expected[cell] = kUnknown;
-    if (!level_.known(cell)) continue;
-    for (std::size_t k = 0; k < kHorizons; ++k)
-      centre_[k][cell] = scale_.volume_of(centre_value(k, cell));
-    scores_.expected[cell] = centre_[0][cell];
-  }
+  for_cells([&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell) {
+      scores_.expected[cell] = kUnknown;
+      if (!level_.known(cell)) continue;
+      for (std::size_t k = 0; k < kHorizons; ++k)
+        centre_[k][cell] = scale_.volume_of(centre_value(k, cell));
+      scores_.expected[cell] = centre_[0][cell];
+    }
+  });
 }
 
 void Detector::band(std::size_t cell, float tail, float& low, float& high) const {

@@ -1,6 +1,7 @@
 #pragma once
-// How anomalous each cell of a slice is, by what was known before it (docs/model.md, section 6).
+// How anomalous each cell of a slice is, by what was known before it (MODEL section 6).
 //
+// With model.threads above 1 it keeps a team of its own; any number gives the same scores.
 // score() says it and changes nothing that is learned; learn() then takes the slice in, flagged
 // cells apart. One object, one thread; the same slices give the same scores, bit for bit.
 
@@ -17,6 +18,7 @@
 #include "core/detect/view.h"
 #include "core/detect/volume_scale.h"
 #include "core/model/options.h"
+#include "core/model/thread_team.h"
 #include "core/traffic/network.h"
 
 namespace outlierd::detect {
@@ -72,6 +74,20 @@ class Detector {
  private:
   static constexpr float kUpwardCells = 0.9f;  // d: what a rise of one bin counts
 
+  // Calls f(begin, end) for ranges that together are all cells, on the team's threads. What f does
+  // to one cell must not touch another.
+  template <class F>
+  void for_cells(const F& f) {
+    const std::size_t cells = places_.row.size();
+    const int parts = int(std::min<std::size_t>(kMostParts, 1 + cells / kLeastPart));
+    team_.run(parts, [&](int part) {
+      f(cells * std::size_t(part) / std::size_t(parts),
+        cells * std::size_t(part + 1) / std::size_t(parts));
+    });
+  }
+
+  static constexpr std::size_t kMostParts = 16, kLeastPart = 20000;
+
   // One function a step of section 6; each reads what the steps before it left.
   void standardize();
   void expect();
@@ -85,10 +101,12 @@ class Detector {
   void score_shifts(std::size_t horizon);
   void raise(std::size_t cell, float tail);
   float gate(float excess) const;
-  void learn_cell(std::size_t cell, bool flagged);
+  void learn_cell(std::size_t cell);
+  int patience() const;
   void learn_total();
   void adopt_scale();
 
+  model::ThreadTeam team_;
   Network network_;
   DetectorOptions options_;
   Places places_;
@@ -108,6 +126,7 @@ class Detector {
   std::vector<float> value_, plain_value_, daily_value_;
   std::array<std::vector<float>, kHorizons> excess_now_, centre_;
   CellScores scores_;
+  std::vector<std::uint8_t> flagged_;  // 1 for a flagged cell, else 0
   std::vector<std::uint32_t> settled_;
 };
 

@@ -10,23 +10,27 @@ namespace {
 
 constexpr std::int64_t kFirstBins = 5;
 constexpr double kMostGrowth = 2.0;  // of the traffic in one bin, that counts
-constexpr float kCleanClip = 3.0f;   // spreads: what the factors may learn of one bin
+constexpr int kMostPatience = 200;
+constexpr float kCleanClip = 3.0f;  // spreads: what the factors may learn of one bin
 
 }  // namespace
 
 void Detector::learn(std::span<const std::uint32_t> flagged) {
   settled_.clear();
-  plain_.learn_tails(standard_.observed, ready());
-  daily_.learn_tails(standard_.observed, ready());
+  team_.run(
+      2, [&](int part) { (part == 0 ? plain_ : daily_).learn_tails(standard_.observed, ready()); });
   for (Side* side : {&rows_, &columns_}) {
     for (NodeSums& volumes : side->volumes) volumes.learn(ready());
     side->recent = side->recent_now;
   }
-  auto next_flagged = flagged.begin();
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
-    const bool is_flagged = next_flagged != flagged.end() && *next_flagged == cell;
-    if (is_flagged) ++next_flagged;
-    if (slice_.observed[cell]) learn_cell(cell, is_flagged);
+  for (std::uint32_t cell : flagged) flagged_[cell] = 1;
+  for_cells([&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell)
+      if (slice_.observed[cell]) learn_cell(cell);
+  });
+  for (std::uint32_t cell : flagged) {
+    flagged_[cell] = 0;
+    if (run_[cell] == patience()) settled_.push_back(cell);
   }
   low_rank_.learn(standard_);
   level_.end_bin();
@@ -34,21 +38,19 @@ void Detector::learn(std::span<const std::uint32_t> flagged) {
   learn_total();
 }
 
+int Detector::patience() const { return std::min(options_.model.level_slices, kMostPatience); }
+
 // A flagged cell is not learned before the level rule accepts it: after so many slices in a row
-// what it does is its new level.
-void Detector::learn_cell(std::size_t cell, bool flagged) {
+// what it does is its new level. Its run then stays one beyond.
+void Detector::learn_cell(std::size_t cell) {
   for (std::size_t k = 0; k < kHorizons; ++k) excess_[k][cell] = excess_now_[k][cell];
   const float centre = low_rank_.last_expected()[cell] + plain_.horizons.centre(0, cell);
-  const int patience = options_.model.level_slices;
-  if (!flagged) run_[cell] = 0;
-  if (flagged && run_[cell] < patience) {
-    if (++run_[cell] < patience) {
-      standard_.values[cell] = double(centre);
-      plain_.horizons.hold(cell);
-      daily_.horizons.hold(cell);
-      return;
-    }
-    settled_.push_back(std::uint32_t(cell));
+  run_[cell] = flagged_[cell] ? std::uint8_t(std::min(run_[cell] + 1, patience() + 1)) : 0;
+  if (flagged_[cell] && run_[cell] < patience()) {
+    standard_.values[cell] = double(centre);
+    plain_.horizons.hold(cell);
+    daily_.horizons.hold(cell);
+    return;
   }
   if (standard_.observed[cell]) {
     const float reach = kCleanClip * plain_.horizons.spread(cell);

@@ -1,4 +1,4 @@
-// From deviations to one score a cell (docs/model.md, section 6 step 7).
+// From deviations to one score a cell (MODEL section 6 step 7).
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,8 @@ float larger(float a, float b) { return std::abs(a) >= std::abs(b) ? a : b; }
 // Section 6 a: what each cell has too much, as a share of the network's traffic.
 void Detector::measure_excess_of_cells() {
   const std::size_t metrics = network_.metrics.size();
-  for (std::size_t k = 0; k < kHorizons; ++k)
+  team_.run(int(kHorizons), [&](int horizon) {
+    const auto k = std::size_t(horizon);
     for (std::size_t cell = 0; cell < value_.size(); ++cell) {
       excess_now_[k][cell] = excess_[k][cell];
       const double total = total_[cell % metrics];
@@ -32,6 +33,7 @@ void Detector::measure_excess_of_cells() {
       excess_now_[k][cell] +=
           (float(std::clamp(share, -kMostShare, kMostShare)) - excess_[k][cell]) / kHorizonBins[k];
     }
+  });
 }
 
 // The same of rows and columns, and their volumes.
@@ -58,9 +60,9 @@ void Detector::raise(std::size_t cell, float tail) {
 }
 
 void Detector::score_cells() {
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
+  const auto score_cell = [&](std::size_t cell) {
     scores_.tail[cell] = scores_.own_tail[cell] = kUnknown;
-    if (!standard_.observed[cell]) continue;
+    if (!standard_.observed[cell]) return;
     scores_.tail[cell] = 0.0f;
     for (std::size_t k = 0; k < kHorizons; ++k) {
       const float tail = 0.5f * (plain_.cell_tail(k, cell) + daily_.cell_tail(k, cell));
@@ -68,7 +70,10 @@ void Detector::score_cells() {
       raise(cell, weight * tail * gate(sign_of(tail) * excess_now_[k][cell]));
     }
     scores_.own_tail[cell] = scores_.tail[cell];
-  }
+  };
+  for_cells([&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell) score_cell(cell);
+  });
 }
 
 // The tail score of each row (or column): of its cells' deviations, or of its volume.
@@ -104,8 +109,8 @@ void Detector::spread_to_cells(std::size_t k) {
   }
   const std::span<const float> moved = plain_.horizons.deviation(k);
   const std::span<const float> moved_daily = daily_.horizons.deviation(k);
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
-    if (!standard_.observed[cell]) continue;
+  const auto share_out = [&](std::size_t cell) {
+    if (!standard_.observed[cell]) return;
     const float both = 0.5f * (moved[cell] + moved_daily[cell]);
     const auto share_in = [&](const Side& side, std::uint32_t i) {
       const float whole = side.tail[i], with = both * sign_of(whole);
@@ -115,7 +120,10 @@ void Detector::spread_to_cells(std::size_t k) {
     };
     share_in(rows_, places_.row[cell]);
     share_in(columns_, places_.column[cell]);
-  }
+  };
+  for_cells([&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell) share_out(cell);
+  });
 }
 
 // Traffic to one destination that left one origin and came up at another, in both views.

@@ -113,9 +113,9 @@ void LowRankView::exchange_factorizer(StateStream& stream) {
   if (stream.failed()) return;
   const Rearrangement& map = stream.map();
   if (map.same) {
+    // Of another max_rank it begins anew, like that of another number of modes.
     auto restored = model::StreamingFactorizer::restore(bytes, shape_, factorizer_.options());
-    if (!restored) return stream.fail();
-    factorizer_ = std::move(*restored);
+    if (restored) factorizer_ = std::move(*restored);
     return;
   }
   // With one metric a slice has two modes, with several three. From the one to the other it begins
@@ -133,8 +133,7 @@ void LowRankView::exchange_factorizer(StateStream& stream) {
   }
   auto restored = model::StreamingFactorizer::restore_rearranged(bytes, old_shape, shape_, from,
                                                                  factorizer_.options());
-  if (!restored) return stream.fail();
-  factorizer_ = std::move(*restored);
+  if (restored) factorizer_ = std::move(*restored);
 }
 
 }  // namespace outlierd::detect

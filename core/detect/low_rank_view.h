@@ -1,5 +1,5 @@
 #pragma once
-// What the cells of a network do together (docs/model.md, section 6 step 3 and e): a factorizer of
+// What the cells of a network do together (MODEL section 6 step 3 and e): a factorizer of
 // half-hour means over a day, learned every half hour; every bin is set against its fixed factors,
 // outliers taken out, with a noise of its own.
 //

@@ -1,5 +1,5 @@
 #pragma once
-// Each cell against its own slow level and spread (docs/model.md, section 6 step 2):
+// Each cell against its own slow level and spread (MODEL section 6 step 2):
 // Z = (v - B)/s, B exponential over a quarter of a day, s over half a day, innovations clipped.
 
 #include <algorithm>

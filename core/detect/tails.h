@@ -1,5 +1,5 @@
 #pragma once
-// How rare a deviation is, for many series of one kind (docs/model.md, section 6 step 6).
+// How rare a deviation is, for many series of one kind (MODEL section 6 step 6).
 //
 // Each series has a level of its own that 2% of its deviations exceed, for rises and for falls;
 // beyond it the logarithm of a deviation is exponential, with a shape pooled over the series. So

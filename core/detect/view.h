@@ -1,6 +1,6 @@
 #pragma once
 // One way of looking at the cells: their horizons, and what is made of these at each horizon, down
-// to tail scores (docs/model.md, section 6 steps 4 to 6).
+// to tail scores (MODEL section 6 steps 4 to 6).
 
 #include <array>
 #include <span>

@@ -1,5 +1,5 @@
 #pragma once
-// Volumes to values whose spread hardly depends on their size, and back (docs/model.md, section 6
+// Volumes to values whose spread hardly depends on their size, and back (MODEL section 6
 // step 1): v = (x + x0)^(1/4), x0 a fifth of what a cell carries on average.
 //
 // x0 follows the network when its traffic has grown or shrunk by half; who holds values is told so.

@@ -180,6 +180,24 @@ TEST(PipelineSnapshot, MetricsMayComeAndGoAndAllNodesMayBeNew) {
   }
 }
 
+TEST(PipelineSnapshot, ANewBudgetIsInForceAtOnceAndAnotherRankLosesOnlyTheFactors) {
+  const Network network = small_network(4);
+  SimulatedTraffic traffic(network, 3);
+  Pipeline before = warm_pipeline(network, 700, traffic);
+  PipelineOptions options;
+  options.detection.false_alarms_per_day = 10.0;
+  options.model.max_rank = 2;
+  auto after = Pipeline::restore(before.save(), network, options);
+  ASSERT_TRUE(after) << after.error();
+  const Slice slice = traffic.next();
+  const SliceReport old_report = before.process(slice, traffic.time(700));
+  const SliceReport new_report = after->process(slice, traffic.time(700));
+  EXPECT_LT(new_report.threshold, old_report.threshold);
+  const std::size_t cell = network.cell(0, 1);
+  EXPECT_NEAR(new_report.expected[cell], old_report.expected[cell],
+              0.2f * old_report.expected[cell]);
+}
+
 TEST(PipelineSnapshot, OfAnotherBinWidthIsRefused) {
   Network network = small_network(3);
   const Bytes bytes = Pipeline(network, {}).save();

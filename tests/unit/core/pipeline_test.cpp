@@ -215,6 +215,26 @@ TEST(Pipeline, WatchesSeveralMetricsAtOnce) {
   EXPECT_NE(result.opened.at(0).summary.find("metric1"), std::string::npos);
 }
 
+TEST(Pipeline, AnyNumberOfThreadsGivesTheSameReport) {
+  const Network network = small_network(160);  // enough cells for several parts
+  PipelineOptions one, three;
+  three.model.threads = 3;
+  one.model.cold_start_slices = three.model.cold_start_slices = 2;
+  Pipeline alone(network, one), team(network, three);
+  SimulatedTraffic traffic(network, 8);
+  for (int bin = 0; bin < 40; ++bin) {
+    const Slice slice = traffic.next();
+    const SliceReport a = alone.process(slice, traffic.time(bin));
+    const SliceReport b = team.process(slice, traffic.time(bin));
+    for (std::size_t cell = 0; cell < a.score.size(); ++cell) {
+      ASSERT_EQ(std::isnan(a.score[cell]), std::isnan(b.score[cell]));
+      if (!std::isnan(a.score[cell])) {
+        ASSERT_EQ(a.score[cell], b.score[cell]);
+      }
+    }
+  }
+}
+
 TEST(Pipeline, OneNodeAndConstantZerosAreNoTrouble) {
   for (int nodes : {1, 2}) {
     Pipeline pipeline(small_network(nodes), {});
