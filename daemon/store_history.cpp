@@ -374,23 +374,24 @@ void StoreHistory::add_audit(const api::AuditEntry& entry, api::Done<bool> done)
   });
 }
 
+// After every report so far is in the database: what the API shows is in the copy.
 void StoreHistory::backup(const std::string& path, api::ApiPorts::BackupDone done) {
-  using Failure = api::ApiPorts::BackupFailure;
-  auto shared = std::make_shared<api::ApiPorts::BackupDone>(std::move(done));
-  const bool taken = backup_thread_.offer(0, [this, path, shared] {
-    const store::Outcome<void> copied = store::backup_database(database_path_, path);
-    std::error_code error;
-    const std::uint64_t bytes = copied ? std::filesystem::file_size(path, error) : 0;
-    boost::asio::post(network_, [shared, copied, bytes] {
-      if (copied) return (*shared)(bytes);
-      const int status = copied.error().kind == StoreError::Kind::kExists ? 409 : 503;
-      (*shared)(tl::unexpected(Failure{status, copied.error().message}));
+  disk_.after_reports([this, path, done = std::move(done)] {
+    const bool taken = backup_thread_.offer(0, [this, path, done] {
+      const store::Outcome<void> copied = store::backup_database(database_path_, path);
+      std::error_code error;
+      const std::uint64_t bytes = copied ? std::filesystem::file_size(path, error) : 0;
+      boost::asio::post(network_, [done, copied, bytes] {
+        if (copied) return done(bytes);
+        const int status = copied.error().kind == StoreError::Kind::kExists ? 409 : 503;
+        done(tl::unexpected(api::ApiPorts::BackupFailure{status, copied.error().message}));
+      });
     });
+    if (!taken)
+      boost::asio::post(network_, [done] {
+        done(tl::unexpected(api::ApiPorts::BackupFailure{503, "another backup is under way"}));
+      });
   });
-  if (!taken)
-    boost::asio::post(network_, [shared] {
-      (*shared)(tl::unexpected(Failure{503, "another backup is under way"}));
-    });
 }
 
 void StoreHistory::newest(const std::vector<std::string>& networks,
