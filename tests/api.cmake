@@ -10,9 +10,9 @@ outlierd_test(unit/daemon/api/live_state LABELS unit LINKS outlierd_api_test_sup
 outlierd_test(unit/daemon/api/request_bodies LABELS unit LINKS outlierd_api_test_support)
 outlierd_test(unit/daemon/api/router LABELS unit LINKS outlierd_api_test_support)
 outlierd_test(unit/daemon/api/tokens LABELS unit LINKS outlierd_api_test_support)
-outlierd_test(integration/daemon/api/answers LABELS integration threads LINKS outlierd_api_test_support)
-outlierd_test(integration/daemon/api/http_server LABELS integration threads LINKS outlierd_api_test_support)
-outlierd_test(integration/daemon/api/tls LABELS integration threads LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/answers LABELS integration LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/http_server LABELS integration LINKS outlierd_api_test_support)
+outlierd_test(integration/daemon/api/tls LABELS integration LINKS outlierd_api_test_support)
 
 # Serves made-up data, for wrk and schemathesis.
 add_executable(outlierd_api_demo bench/api_demo.cpp)

@@ -5,3 +5,5 @@ foreach(name daemon kill)
     OUTLIERD="$<TARGET_FILE:outlierd>")
   add_dependencies(integration_daemon_whole_${name}_test outlierd)
 endforeach()
+outlierd_test(integration/daemon/whole/in_process LABELS integration
+  LINKS outlierd_daemon nlohmann_json::nlohmann_json)
