@@ -9,7 +9,7 @@ add_custom_command(
   OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
   COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/package/generate.sh $<TARGET_FILE:outlierctl>
-    ${PROJECT_SOURCE_DIR} ${generated}
+    ${PROJECT_SOURCE_DIR} ${generated} ${PROJECT_VERSION}
   DEPENDS outlierctl ${CMAKE_CURRENT_LIST_DIR}/package/generate.sh
     ${CMAKE_CURRENT_LIST_DIR}/package/outlierd.8 ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   VERBATIM)
@@ -25,13 +25,13 @@ install(FILES ${generated}/_outlierctl DESTINATION share/zsh/vendor-completions)
 install(FILES ${generated}/outlierctl.1.gz DESTINATION share/man/man1)
 install(FILES ${generated}/outlierd.8.gz DESTINATION share/man/man8)
 file(GLOB documents ${PROJECT_SOURCE_DIR}/docs/*.md)
-install(FILES ${documents} ${generated}/changelog.gz DESTINATION share/doc/outlierd)
+install(FILES ${documents} CHANGELOG.md ${generated}/changelog.gz DESTINATION share/doc/outlierd)
 install(FILES deploy/package/copyright DESTINATION share/doc/outlierd)
 install(FILES deploy/prometheus/outlierd.rules.yaml DESTINATION share/doc/outlierd/examples)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME outlierd)
-set(CPACK_PACKAGE_CONTACT "outlierd maintainers <outlierd@localhost.localdomain>")
+set(CPACK_PACKAGE_CONTACT "outlierd maintainers <maintainers@outlierd.example.org>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -41,10 +41,10 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "adduser, tzdata")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "watches network traffic and says what does not belong
- outlierd learns what is usual between the nodes of a network and reports what is
- not: spikes, drops, attacks, scans, outages, shifts. It takes traffic matrices
- over TCP, Unix sockets or HTTP, keeps history and events, and serves an API and
- Prometheus metrics. outlierctl is its command line.")
+outlierd learns what is usual between the nodes of a network and reports
+what is not: spikes, drops, attacks, scans, outages, shifts. It takes
+traffic matrices over TCP, Unix sockets or HTTP, keeps history and events,
+and serves an API and Prometheus metrics. outlierctl is its command line.")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${CMAKE_CURRENT_LIST_DIR}/package/postinst ${CMAKE_CURRENT_LIST_DIR}/package/prerm
   ${CMAKE_CURRENT_LIST_DIR}/package/postrm ${CMAKE_CURRENT_LIST_DIR}/package/conffiles)
