@@ -3,6 +3,7 @@
 # builds, starts outlierd on loopback with its embedded configuration, feeds it a simulated week that
 # ends in an attack, shows the event that was found, and keeps running until Ctrl-C.
 # --once: stops after showing the event, exit 0. Everything it makes is under build/.
+# With OUTLIERD_PROGRAMS=DIR it uses the programs there, and installs and builds nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,7 +12,7 @@ packages=(
   libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libyaml-cpp-dev libzstd-dev
   ninja-build nlohmann-json3-dev pkg-config zlib1g-dev
 )
-build=build/release
+build=${OUTLIERD_PROGRAMS:-build/release}
 work=build/quickstart
 url=http://127.0.0.1:9471
 feed=tcp://127.0.0.1:9470
@@ -22,7 +23,7 @@ once=false
 daemon=
 export OUTLIERD_URL=$url
 
-usage() { sed -n '2,5s/^# //p' "$0"; }
+usage() { sed -n '2,6s/^# //p' "$0"; }
 step() { printf '\n\033[1m[%s/5] %s\033[0m\n' "$1" "$2"; }
 fail() { printf 'quickstart: %s\n' "$*" >&2; exit 1; }
 
@@ -116,10 +117,12 @@ show_event() {
 }
 
 mkdir -p build
-step 1 "packages"
-install_packages
-step 2 "build"
-build_programs
+if [ -z "${OUTLIERD_PROGRAMS-}" ]; then
+  step 1 "packages"
+  install_packages
+  step 2 "build"
+  build_programs
+fi
 step 3 "start outlierd"
 start_daemon
 step 4 "a simulated week of twelve nodes, an attack at its end"

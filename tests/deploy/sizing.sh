@@ -32,6 +32,13 @@ stop() { kill "$daemon"; wait "$daemon"; daemon=; }
 slices=$(($(wc -l <"$work/traffic.csv") - 1))
 start
 "$programs/outlierctl" push "$work/traffic.csv" --network sizing --to "http://127.0.0.1:$port" >"$work/push"
+# Answered is durable, not yet scored: wait until every slice is.
+for _ in $(seq 3000); do
+  behind=$(curl -s "http://127.0.0.1:$port/metrics" |
+    awk '/^outlierd_slices_closed_total/ { n += $2 } /^outlierd_slices_processed_total/ { n -= $2 } END { print n }')
+  [ "$behind" != 0 ] || break
+  sleep 0.2
+done
 memory=$(awk '/VmHWM/ { print $2 }' "/proc/$daemon/status")
 stop
 database=$(stat -c %s "$work/store/outlierd.db")
