@@ -270,6 +270,9 @@ class Daemon::Parts {
     ports.metrics = [this] { return metrics(); };
     ports.unhealthy = [] { return std::vector<std::string>(); };
     ports.unready = [this] { return unready(); };
+    ports.backup = [this](const std::string& path, api::ApiPorts::BackupDone done) {
+      history_->backup(path, std::move(done));
+    };
     ports.reload = [this](std::function<void(std::vector<std::string>)> done) { done(reload()); };
     ports.most_ingest_bytes = config_.http.max_body;
     return ports;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "daemon/api/json_names.h"
+#include "daemon/store/backup.h"
 #include "daemon/store/cursor.h"
 #include "daemon/store/reader.h"
 
@@ -270,8 +271,10 @@ StoreHistory::StoreHistory(boost::asio::any_io_executor network,
     : network_(std::move(network)),
       database_(std::move(database)),
       disk_(disk),
-      queries_(std::make_unique<Queries>(std::move(database_path))),
-      query_thread_(1, 1, kMostQuestions) {}
+      queries_(std::make_unique<Queries>(database_path)),
+      database_path_(std::move(database_path)),
+      query_thread_(1, 1, kMostQuestions),
+      backup_thread_(1, 1, 2) {}
 StoreHistory::~StoreHistory() = default;
 
 template <class T, class Ask>
@@ -368,6 +371,26 @@ void StoreHistory::expire_silence(const std::string& id, const api::AuditEntry& 
 void StoreHistory::add_audit(const api::AuditEntry& entry, api::Done<bool> done) {
   act(std::move(done), [=](store::Store& database) {
     return database.audit({entry.time, entry.actor, entry.action, entry.subject, entry.detail});
+  });
+}
+
+// After every report so far is in the database: what the API shows is in the copy.
+void StoreHistory::backup(const std::string& path, api::ApiPorts::BackupDone done) {
+  disk_.after_reports([this, path, done = std::move(done)] {
+    const bool taken = backup_thread_.offer(0, [this, path, done] {
+      const store::Outcome<void> copied = store::backup_database(database_path_, path);
+      std::error_code error;
+      const std::uint64_t bytes = copied ? std::filesystem::file_size(path, error) : 0;
+      boost::asio::post(network_, [done, copied, bytes] {
+        if (copied) return done(bytes);
+        const int status = copied.error().kind == StoreError::Kind::kExists ? 409 : 503;
+        done(tl::unexpected(api::ApiPorts::BackupFailure{status, copied.error().message}));
+      });
+    });
+    if (!taken)
+      boost::asio::post(network_, [done] {
+        done(tl::unexpected(api::ApiPorts::BackupFailure{503, "another backup is under way"}));
+      });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 
+#include "daemon/api/api.h"
 #include "daemon/api/history.h"
 #include "daemon/store/store.h"
 #include "daemon/worker/disk_thread.h"
@@ -39,6 +40,9 @@ class StoreHistory : public api::History {
   void audit(std::size_t limit, api::Done<std::vector<api::AuditEntry>> done) override;
   void add_audit(const api::AuditEntry& entry, api::Done<bool> done) override;
 
+  // A consistent copy of the database, on a thread of its own: others need not wait for it.
+  void backup(const std::string& path, api::ApiPorts::BackupDone done);
+
   // The newest slice of each of these networks, for the live state after a start.
   void newest(const std::vector<std::string>& networks,
               std::function<void(std::vector<std::pair<Network, SliceReport>>)> done);
@@ -54,7 +58,8 @@ class StoreHistory : public api::History {
   std::function<store::Store&()> database_;
   worker::DiskThread& disk_;
   std::unique_ptr<Queries> queries_;
-  worker::Lanes query_thread_;  // last: it ends first
+  const std::filesystem::path database_path_;
+  worker::Lanes query_thread_, backup_thread_;  // last: they end first
 };
 
 }  // namespace outlierd

@@ -10,6 +10,8 @@
 namespace outlierd::api {
 namespace {
 
+constexpr auto kBackupTime = std::chrono::hours(1);  // a large store on a slow disk
+
 constexpr auto kHeartbeatTime = std::chrono::seconds(15);
 constexpr std::size_t kMostSmallBody = 64 * 1024;
 constexpr std::size_t kRecoveredEvents = 1000, kRecoveredAnomalies = 2000;
@@ -138,6 +140,7 @@ Admission Api::admit_route(const Request& head, const Route& route, const Match&
                      route.pattern);
   }
   Admission admission;
+  if (route.operation == Operation::kBackup) admission.handler_time = kBackupTime;
   admission.route = route.pattern;
   admission.most_body_bytes = route.large_body ? ports_.most_ingest_bytes : kMostSmallBody;
   admission.handle = [this, call = std::move(call)](Request& request, const Reply& reply) {
@@ -189,6 +192,8 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
       return reply(health(false));
     case Operation::kReady:
       return reply(health(true));
+    case Operation::kBackup:
+      return backup(call, request, reply);
     case Operation::kReload:
       return reload(call, reply);
     case Operation::kOpenApi:

@@ -56,6 +56,13 @@ struct ApiPorts {
   std::function<std::vector<std::string>()> unhealthy, unready;
   // As SIGHUP; calls back with what was bad.
   std::function<void(std::function<void(std::vector<std::string>)>)> reload;
+  // A copy of the store at that path: its size, or a status code and why not.
+  struct BackupFailure {
+    int status = 503;
+    std::string reason;
+  };
+  using BackupDone = std::function<void(tl::expected<std::uint64_t, BackupFailure>)>;
+  std::function<void(const std::string& path, BackupDone)> backup;
   std::map<std::string, StaticFile> files;  // by path: "/" is the dashboard
   std::size_t most_ingest_bytes = 64 << 20;
 };
@@ -103,6 +110,7 @@ class Api {
   void acknowledge(const Call& call, const Request& request, const Reply& reply);
   void add_silence(const Call& call, const Request& request, const Reply& reply);
   void expire_silence(const Call& call, const Reply& reply);
+  void backup(const Call& call, const Request& request, const Reply& reply);
   void reload(const Call& call, const Reply& reply);
 
   void write_event(JsonWriter& json, const LiveEvent& event) const;

@@ -173,6 +173,20 @@ void Api::audit(const Call& call, const Reply& reply) const {
   });
 }
 
+void Api::backup(const Call& call, const Request& request, const Reply& reply) {
+  if (!ports_.backup) return reply(problem(503, "there is no store to copy"));
+  const auto path = parse_backup(request.body);
+  if (!path) return reply(problem(422, path.error()));
+  if (ports_.history)
+    ports_.history->add_audit({live_.now(), call.identity.name, "backup", *path, ""}, [](auto) {});
+  ports_.backup(*path, [reply, path = *path](const auto& bytes) {
+    if (!bytes) return reply(problem(bytes.error().status, bytes.error().reason));
+    JsonWriter json;
+    json.begin_object().key("path").string(path).key("bytes").number(*bytes);
+    reply(json_response(200, json.end_object().take()));
+  });
+}
+
 void Api::reload(const Call& call, const Reply& reply) {
   if (!ports_.reload) return reply(problem(503, "nothing can be reloaded"));
   if (ports_.history)

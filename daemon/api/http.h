@@ -4,6 +4,7 @@
 // For every request the server asks its Dispatch, with the header alone, who answers it; only then
 // is a body read. Everything here runs on the net thread.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -75,6 +76,7 @@ struct Admission {
   std::optional<Response> refusal;  // set: answered at once, the body is not read
   std::size_t most_body_bytes = 0;  // of this request
   Handler handle;
+  std::optional<std::chrono::milliseconds> handler_time;  // instead of the server's own
   std::string_view route = "unmatched";  // label for the counters; outlives the server
 };
 using Dispatch = std::function<Admission(const Request& head)>;

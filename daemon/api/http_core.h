@@ -93,8 +93,8 @@ class Session : public std::enable_shared_from_this<Session> {
   awaitable<bool> read_head(Parsing& parsing);
   awaitable<bool> read_body(Parsing& parsing, std::size_t most_bytes);
   awaitable<bool> read_more(std::size_t most_bytes);
-  void call_handler(Request& request, const Handler& handler);
-  awaitable<Response> ask_handler(Request& request, const Handler& handler);
+  void call_handler(Request& request, const Admission& admission);
+  awaitable<Response> ask_handler(Request& request, const Admission& admission);
   awaitable<bool> send(Response response, Exchange& exchange);
   awaitable<bool> send_bytes(std::string_view head, std::string_view body);
   awaitable<bool> refuse(Response response, Exchange& exchange);

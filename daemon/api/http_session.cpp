@@ -247,7 +247,7 @@ awaitable<bool> Session::serve_one() {
     buffer_ = std::string();
     begin_ = 0;
   }
-  Response response = co_await ask_handler(exchange.request, admission.handle);
+  Response response = co_await ask_handler(exchange.request, admission);
   if (aborted_) co_return false;
   if (!response.stream) co_return co_await send(std::move(response), exchange);
   co_await run_stream(std::move(response), exchange);
@@ -303,16 +303,16 @@ void Session::answer(std::uint64_t exchange, std::optional<Response> response) {
   if (waiting_) wake_.cancel();
 }
 
-void Session::call_handler(Request& request, const Handler& handler) {
+void Session::call_handler(Request& request, const Admission& admission) {
   answered_.reset();
   ++exchanges_;
-  enter(Phase::kHandler, core_->options.handler_time);
+  enter(Phase::kHandler, admission.handler_time.value_or(core_->options.handler_time));
   const Reply reply(
       [weak = weak_from_this(), exchange = exchanges_](std::optional<Response> response) {
         if (const auto self = weak.lock()) self->answer(exchange, std::move(response));
       });
   try {
-    handler(request, reply);
+    admission.handle(request, reply);
   } catch (...) {
     ++core_->counters.handler_failures;
     core_->report(std::current_exception());
@@ -320,8 +320,8 @@ void Session::call_handler(Request& request, const Handler& handler) {
   }
 }
 
-awaitable<Response> Session::ask_handler(Request& request, const Handler& handler) {
-  call_handler(request, handler);
+awaitable<Response> Session::ask_handler(Request& request, const Admission& admission) {
+  call_handler(request, admission);
   waiting_ = true;
   while (!answered_ && !aborted_) {
     wake_.expires_at(Clock::time_point::max());

@@ -98,6 +98,15 @@ tl::expected<AckBody, std::string> parse_ack(std::string_view body) {
   return ack;
 }
 
+tl::expected<std::string, std::string> parse_backup(std::string_view body) {
+  BodyReader reader(body);
+  const std::string path = reader.text("path", kLongestComment, false).value_or("");
+  if (!path.starts_with('/') || path.find('\0') != std::string::npos)
+    reader.fail("path", "must be an absolute path");
+  if (const std::string problem = reader.finish(); !problem.empty()) return tl::unexpected(problem);
+  return path;
+}
+
 tl::expected<Silence, std::string> parse_silence(std::string_view body, EpochSeconds now) {
   BodyReader reader(body);
   Silence silence;

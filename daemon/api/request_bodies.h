@@ -19,4 +19,7 @@ tl::expected<AckBody, std::string> parse_ack(std::string_view body);  // empty: 
 // Without id, created and, unless it is said, created_by. Begins now unless said.
 tl::expected<Silence, std::string> parse_silence(std::string_view body, EpochSeconds now);
 
+// {"path":"/..."}: an absolute path.
+tl::expected<std::string, std::string> parse_backup(std::string_view body);
+
 }  // namespace outlierd::api

@@ -33,6 +33,7 @@ enum class Operation {
   kMetrics,
   kHealthy,
   kReady,
+  kBackup,
   kReload,
   kOpenApi,
 };

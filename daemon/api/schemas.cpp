@@ -127,6 +127,10 @@ constexpr char kActions[] = R"json(
 "Ack": {"type": "object", "required": ["id", "acknowledged"], "properties": {
   "id": {"type": "string"},
   "acknowledged": {"$ref": "#/components/schemas/Acknowledgement"}}},
+"BackupRequest": {"type": "object", "additionalProperties": false, "required": ["path"],
+  "properties": {"path": {"type": "string", "minLength": 1, "maxLength": 4096}}},
+"Backup": {"type": "object", "required": ["path", "bytes"], "properties": {
+  "path": {"type": "string"}, "bytes": {"type": "integer"}}},
 "SilenceRequest": {"type": "object", "additionalProperties": false,
   "anyOf": [{"required": ["network"]}, {"required": ["origin"]}, {"required": ["destination"]},
     {"required": ["node"]}, {"required": ["shape"]}],

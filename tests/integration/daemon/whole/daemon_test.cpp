@@ -129,6 +129,31 @@ TEST_F(WholeDaemon, AnAcknowledgementAndASilenceOutliveARestartAndLeaveATrail) {
   EXPECT_GE(get("/api/v1/audit")["items"].size(), 2u);
 }
 
+TEST_F(WholeDaemon, ABackupOfTheRunningStoreIsAStoreToStartFrom) {
+  daemon_.start();
+  push(0, 200);
+  wait_for(199);
+  const json events = get("/api/v1/events?limit=1000");
+  const std::string copy = (folder_.path() / "copy.db").string();
+  HttpClient client(daemon_.http_port());
+  const std::string type = "Content-Type: application/json\r\n";
+  const std::string body = json{{"path", copy}}.dump();
+  auto answer = client.ask("POST", "/api/v1/backup", type, body);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 200) << answer->body;
+  answer = client.ask("POST", "/api/v1/backup", type, body);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 409) << answer->body;
+  EXPECT_EQ(daemon_.terminate(), 0);
+  std::filesystem::remove_all(folder_.path() / "store");
+  std::filesystem::create_directories(folder_.path() / "store");
+  std::filesystem::copy(copy, folder_.path() / "store" / "outlierd.db");
+  daemon_.start();
+  for (int look = 0; look < 1000 && get("/api/v1/events?limit=1000") != events; ++look)
+    std::this_thread::sleep_for(2ms);
+  EXPECT_EQ(get("/api/v1/events?limit=1000"), events);
+}
+
 TEST_F(WholeDaemon, SigtermUnderLoadFinishesWhatWasAccepted) {
   daemon_.start();
   LineClient client = LineClient::unix_socket(daemon_.socket_path());
