@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything: tests/run.sh, static analysis, a fuzz campaign (FUZZ_SECONDS a target, default 600) and
-# the benchmarks. Takes its time; run by hand, not by CI.
+# the benchmarks; the package, the quick start and the container where they can run. Takes its time; run by hand, not by CI.
 set -eu
 cd "$(dirname "$0")/.."
 bash tests/run.sh
@@ -27,6 +27,16 @@ for target in "${targets[@]}"; do
   "build/fuzz/fuzz_$target" -max_total_time="${FUZZ_SECONDS:-600}" -print_final_stats=1 \
     "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target"
 done
+
+long() {  # long <what> <command>...: a test that may say it cannot run here (77)
+  printf '\n== %s\n' "$1"
+  "${@:2}" || [ $? -eq 77 ]
+}
+cmake --preset release -DOUTLIERD_TESTS=OFF >/dev/null
+cmake --build --preset release --target package
+long "Debian package in a fresh root" tests/deploy/fresh_root.sh package build/release/outlierd_*.deb
+long "quick start in a fresh root" tests/deploy/fresh_root.sh quickstart
+long "container image" tests/deploy/container.sh
 
 printf '\n== benchmarks\n'
 build/release/outlierd_bench --json build/bench.json

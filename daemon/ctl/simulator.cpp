@@ -43,7 +43,8 @@ std::vector<std::string> node_names(int count) {
 
 }  // namespace
 
-Simulator::Simulator(SimulatorOptions options) : options_(options), random_(options.seed) {
+Simulator::Simulator(SimulatorOptions options)
+    : options_(std::move(options)), random_(options_.seed) {
   make_nodes();
   make_pairs();
   make_timetables();
@@ -54,7 +55,8 @@ std::size_t Simulator::bins_of(double hours) const {
 }
 
 void Simulator::make_nodes() {
-  columns_.nodes = node_names(options_.nodes);
+  columns_.nodes = options_.names.empty() ? node_names(options_.nodes) : options_.names;
+  options_.nodes = int(columns_.nodes.size());
   for (int k = 0; k < options_.nodes; ++k) {
     Node& node = nodes_.emplace_back();
     const double mass = random_.log_normal(kMassSigma);

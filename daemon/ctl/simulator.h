@@ -18,6 +18,7 @@ namespace outlierd::ctl {
 
 struct SimulatorOptions {
   int nodes = 12;
+  std::vector<std::string> names = {};  // of the nodes; empty: made up
   std::size_t bins = 2016;
   int bin_seconds = 300;
   std::uint64_t seed = 1;

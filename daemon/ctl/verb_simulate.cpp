@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "daemon/ctl/command.h"
 #include "daemon/ctl/labels.h"
@@ -54,6 +55,7 @@ class Simulate : public Command {
                     "Gravity between nodes, days and weeks, bursts, holes; labelled anomalies on "
                     "request.\nThe same seed gives the same bytes.");
     arguments.option("--nodes", "N", options_.nodes, "Nodes of the network").between(1, 5000);
+    arguments.option("--names", "NAME,...", names_, "Names of the nodes, instead of --nodes");
     arguments.option("--days", "DAYS", days_, "How long").between(0.001, 36500);
     arguments.duration("--bin", options_.bin_seconds, "Bin width");
     arguments.option("--seed", "SEED", options_.seed, "Another seed, another network");
@@ -82,6 +84,8 @@ class Simulate : public Command {
     if (bins < 1 || bins > kMostBins)
       return session.fail("--days and --bin do not give a sensible number of bins", kBadUsage);
     options_.bins = std::size_t(bins);
+    if (!read_names())
+      return session.fail("--names takes different names, comma between, without >", kBadUsage);
     const EpochSeconds now = session.now();
     options_.start = start_.value_or(now - EpochSeconds(bins) * options_.bin_seconds);
     options_.start -=
@@ -95,6 +99,19 @@ class Simulate : public Command {
   }
 
  private:
+  bool read_names() {
+    std::set<std::string> seen;
+    for (std::size_t begin = 0; begin < names_.size();) {
+      const std::size_t end = std::min(names_.find(',', begin), names_.size());
+      const std::string name = names_.substr(begin, end - begin);
+      if (name.empty() || name.find_first_of(">\"\n\r ") != name.npos) return false;
+      if (!seen.insert(name).second) return false;
+      options_.names.push_back(name);
+      begin = end + 1;
+    }
+    return true;
+  }
+
   tl::expected<std::vector<Incident>, std::string> plan(const Simulator& simulator) const {
     Random random(options_.seed ^ kIncidentStream);
     const IncidentPlan wanted{.bins = options_.bins,
@@ -173,7 +190,7 @@ class Simulate : public Command {
   SimulatorOptions options_;
   double days_ = 7.0;
   std::optional<EpochSeconds> start_;
-  std::string output_ = "-", labels_, profile_ = "material";
+  std::string names_, output_ = "-", labels_, profile_ = "material";
   std::vector<std::string> incidents_;
   double per_day_ = 3.0;
 };

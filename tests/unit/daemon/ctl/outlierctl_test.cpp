@@ -264,6 +264,9 @@ TEST(ExitCodes, AreTwoForBadUsage) {
   EXPECT_EQ(outlierctl("events --state half").code, 2);
   EXPECT_EQ(outlierctl("simulate --bin 5x").code, 2);
   EXPECT_EQ(outlierctl("simulate --nodes 0").code, 2);
+  EXPECT_EQ(outlierctl("simulate --names a,b,a").code, 2);
+  EXPECT_EQ(outlierctl("simulate --names a,,b").code, 2);
+  EXPECT_EQ(outlierctl("simulate --names a>b,c").code, 2);
   EXPECT_EQ(outlierctl("simulate --incident boom@3").code, 2);
   EXPECT_EQ(outlierctl("simulate --incident ddos@999999").code, 2);
   EXPECT_EQ(outlierctl("--url ftp://x status").code, 2);
@@ -325,6 +328,11 @@ TEST(Simulate, GivesTheSameBytesAndLabelsInTheRightRows) {
   EXPECT_GE(kinds.size(), 7u);
   EXPECT_TRUE(std::includes(labelled.begin(), labelled.end(), changed.begin(), changed.end()));
   EXPECT_GT(changed.size(), labelled.size() / 2);
+}
+
+TEST(Simulate, NamesTheNodesAsAsked) {
+  const std::string out = outlierctl("simulate --days 0.01 --names oslo,rome").out;
+  EXPECT_EQ(out.substr(0, out.find('\n')), "time,oslo>oslo,oslo>rome,rome>oslo,rome>rome");
 }
 
 TEST(Completion, OffersVerbsOptionsAndChoices) {
