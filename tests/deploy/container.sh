@@ -7,8 +7,8 @@ skip() { echo "container.sh: skipped: $*"; exit 77; }
 command -v buildah >/dev/null || skip "buildah is not installed"
 export BUILDAH_ISOLATION=${BUILDAH_ISOLATION:-chroot}
 buildah pull -q docker.io/library/debian:bookworm-slim >/dev/null 2>&1 || skip "no debian:bookworm-slim to be had"
-buildah build -q -t outlierd-test . || exit 1
-size() { buildah inspect --type image "$1" --format '{{.FromImageID}}' >/dev/null; buildah images --json "$1" |
+buildah build -q --format docker -t outlierd-test . || exit 1
+size() { buildah images --json "$1" |
   python3 -c 'import json, sys; text = json.load(sys.stdin)[0]["size"].split(); print(int(float(text[0]) * {"KB": 1e3, "MB": 1e6, "GB": 1e9}[text[1]]))'; }
 added=$(($(size outlierd-test) - $(size docker.io/library/debian:bookworm-slim)))
 echo "adds $((added / 1000000)) MB"
