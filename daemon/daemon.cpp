@@ -101,6 +101,8 @@ class Daemon::Parts {
         status_(config_.networks.size()) {
     if (!config_.flows.empty())
       throw std::runtime_error("flows: listeners for flow records are not part of this version");
+    if (!config_.notify.empty())
+      throw std::runtime_error("notify: notifiers are not part of this version");
     for (const auto& network : config_.networks)
       models_.push_back(std::make_unique<Model>(network));
     recover();
