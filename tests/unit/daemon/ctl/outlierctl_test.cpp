@@ -266,7 +266,7 @@ TEST(ExitCodes, AreTwoForBadUsage) {
   EXPECT_EQ(outlierctl("simulate --nodes 0").code, 2);
   EXPECT_EQ(outlierctl("simulate --names a,b,a").code, 2);
   EXPECT_EQ(outlierctl("simulate --names a,,b").code, 2);
-  EXPECT_EQ(outlierctl("simulate --names a>b,c").code, 2);
+  EXPECT_EQ(outlierctl("simulate --names 'a>b,c'").code, 2);
   EXPECT_EQ(outlierctl("simulate --incident boom@3").code, 2);
   EXPECT_EQ(outlierctl("simulate --incident ddos@999999").code, 2);
   EXPECT_EQ(outlierctl("--url ftp://x status").code, 2);
