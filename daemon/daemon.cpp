@@ -267,6 +267,10 @@ class Daemon::Parts {
     ports.slices = [this](api::IngestRequest request, std::function<void(api::IngestAnswer)> done) {
       http_ingest(ingestion_, std::move(request), std::move(done));
     };
+    ports.flows = [](const api::IngestRequest&,
+                     const std::function<void(api::IngestAnswer)>& done) {
+      done({422, "flow records are not part of this version"});
+    };
     ports.metrics = [this] { return metrics(); };
     ports.unhealthy = [] { return std::vector<std::string>(); };
     ports.unready = [this] { return unready(); };

@@ -14,5 +14,10 @@ forbid core 'boost/|nlohmann/|yaml-cpp/|spdlog/|sqlite3|config/|daemon/|tests/' 
 forbid core 'iostream|fstream|filesystem|chrono|unistd|sys/[^m]|sys/m[^m]' 'does no input or output and reads no clock'
 forbid config 'boost/|nlohmann/|spdlog/|sqlite3|daemon/|tests/' 'may know only yaml-cpp and core'
 forbid daemon 'tests/' 'may not know its tests'
+rooms=(api ctl ingest store worker)
+for room in "${rooms[@]}"; do
+  others=$(printf '%s\n' "${rooms[@]}" | grep -vx "$room" | paste -sd'|')
+  forbid "daemon/$room" "daemon/($others)/|daemon/[a-z_]+\.h|config/" 'meets other rooms only in daemon.cpp'
+done
 [ "$status" -eq 0 ] && echo "layers are as they should be"
 exit "$status"

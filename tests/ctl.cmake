@@ -4,13 +4,13 @@ target_include_directories(outlierd_ctl_test_support PUBLIC ${PROJECT_SOURCE_DIR
 target_link_libraries(outlierd_ctl_test_support
   PUBLIC outlierd_ctl Threads::Threads nlohmann_json::nlohmann_json PRIVATE outlierd_settings)
 
-outlierd_test(unit/daemon/ctl/pusher LABELS unit threads LINKS outlierd_ctl_test_support)
-outlierd_test(unit/daemon/ctl/traffic_csv LABELS unit LINKS outlierd_ctl)
-outlierd_test(unit/daemon/ctl/simulator LABELS unit LINKS outlierd_ctl)
-outlierd_test(unit/daemon/ctl/incidents LABELS unit LINKS outlierd_ctl_test_support)
-outlierd_test(unit/daemon/ctl/render LABELS unit LINKS outlierd_ctl)
-outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_support)
+outlierd_test(unit/daemon/ctl/pusher LABELS unit LINKS outlierd_ctl_test_support PLAIN)
+outlierd_test(unit/daemon/ctl/traffic_csv LABELS unit LINKS outlierd_ctl PLAIN)
+outlierd_test(unit/daemon/ctl/simulator LABELS unit LINKS outlierd_ctl PLAIN)
+outlierd_test(unit/daemon/ctl/incidents LABELS unit LINKS outlierd_ctl_test_support PLAIN)
+outlierd_test(unit/daemon/ctl/render LABELS unit LINKS outlierd_ctl PLAIN)
+outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_support PLAIN)
 target_compile_definitions(unit_daemon_ctl_outlierctl_test PRIVATE
   OUTLIERCTL="$<TARGET_FILE:outlierctl>")
 add_dependencies(unit_daemon_ctl_outlierctl_test outlierctl)
-outlierd_test(unit/daemon/ctl/replay LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json)
+outlierd_test(unit/daemon/ctl/replay LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json PLAIN)

@@ -5,15 +5,28 @@ set -eu
 cd "$(dirname "$0")/.."
 bash tests/run.sh
 
+printf '\n== everything under the sanitizers\n'
+cmake --build --preset asan
+ctest --test-dir build/asan -LE statistical -j "$(nproc)" --output-on-failure
+cmake --build --preset tsan --target integration_daemon_whole_in_process_test
+build/tsan/tests/integration_daemon_whole_in_process_test
+
+printf '\n== release build\n'
+cmake --preset release -DOUTLIERD_TESTS=OFF >/dev/null
+cmake --build --preset release
+
 printf '\n== clang-tidy\n'
-git ls-files 'core/*.cpp' | grep -v kernels_avx2 | xargs clang-tidy-14 -p build/dev --quiet
+git ls-files 'core/*.cpp' 'config/*.cpp' 'daemon/*.cpp' | grep -v kernels_avx2 | xargs clang-tidy-14 -p build/dev --quiet
 
 printf '\n== fuzzing\n'
 cmake --preset fuzz -DOUTLIERD_TESTS=OFF -DOUTLIERD_BENCH=OFF >/dev/null
-cmake --build --preset fuzz
-mkdir -p build/fuzz/corpus
-build/fuzz/fuzz_restore_factorizer -max_total_time="${FUZZ_SECONDS:-600}" -print_final_stats=1 \
-  build/fuzz/corpus tests/fuzz/corpus/restore_factorizer
+targets=(restore_factorizer load_config decode_matrix)
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"
+for target in "${targets[@]}"; do
+  mkdir -p "build/fuzz/corpus/$target"
+  "build/fuzz/fuzz_$target" -max_total_time="${FUZZ_SECONDS:-600}" -print_final_stats=1 \
+    "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target"
+done
 
 long() {  # long <what> <command>...: a test that may say it cannot run here (77)
   printf '\n== %s\n' "$1"
@@ -28,3 +41,6 @@ long "container image" tests/deploy/container.sh
 printf '\n== benchmarks\n'
 build/release/outlierd_bench --json build/bench.json
 build/release/outlierd_tables
+build/release/outlierd_decode_bench
+[ -e ../shared/data/traffic/abilene-2004-05.csv.gz ] &&
+  tests/bench/daemon_bench.py build/release ../shared/data/traffic/abilene-2004-05.csv.gz

@@ -94,7 +94,9 @@ class Push : public Command {
     auto body = may_ask ? client->get("/api/v1/status")
                         : tl::expected<std::string, Failure>(tl::unexpect, Failure{});
     const Json status = body ? Json::parse(*body, nullptr, false) : Json();
-    if (!body && (to.is_http() || session.url_was_given)) return tl::unexpected(body.error());
+    // A token that may only send cannot ask: that is no reason not to send.
+    const bool unreachable = !body && body.error().code == kUnreachable;
+    if (unreachable && (to.is_http() || session.url_was_given)) return tl::unexpected(body.error());
     std::vector<std::string> names;
     if (status.is_object() && status.contains("networks"))
       for (const Json& network : status["networks"]) {

@@ -297,6 +297,29 @@ TEST_F(WholeDaemon, AFullDiskIsSaidAndForgottenWhenItPasses) {
   EXPECT_EQ(http.get("/-/ready")->status, 200);
 }
 
+TEST_F(WholeDaemon, TenThousandIdleConnectionsAreRefusedPastTheLimitAndWorkGoesOn) {
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  if (files.rlim_max < 10100)
+    GTEST_SKIP() << "this process may open " << files.rlim_max << " files";
+  files.rlim_cur = files.rlim_max;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &files), 0);
+  daemon_.start();
+  std::vector<std::unique_ptr<HttpClient>> idle;
+  for (int k = 0; k < 10000; ++k) {
+    idle.push_back(std::make_unique<HttpClient>(daemon_.http_port()));
+    if (k % 100 == 99) std::this_thread::sleep_for(2ms);  // what is refused is refused in time
+  }
+  push(0, 50);  // another door is open all the while
+  idle.clear();
+  wait_for(49);
+  const std::string metrics = daemon_.get("/metrics");
+  const std::string name = "outlierd_http_connections_refused_total ";
+  const std::size_t at = metrics.find("\n" + name);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_GE(std::stod(metrics.substr(at + 1 + name.size())), 8900.0);
+}
+
 TEST_F(WholeDaemon, ADamagedSnapshotIsSetAside) {
   daemon_.start();
   push(0, 100);

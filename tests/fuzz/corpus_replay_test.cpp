@@ -22,8 +22,7 @@ void run(const std::string& text) {
 
 std::vector<std::string> corpus() {
   std::vector<std::string> texts;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::filesystem::path(OUTLIERD_CORPUS) / "load_config")) {
+  for (const auto& entry : std::filesystem::directory_iterator(OUTLIERD_CORPUS)) {
     std::ifstream in(entry.path(), std::ios::binary);
     texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
@@ -31,17 +30,17 @@ std::vector<std::string> corpus() {
   return texts;
 }
 
-TEST(LoadConfig, SurvivesEveryInputOfTheCorpus) {
+TEST(FuzzCorpus, SurvivesEveryInputOfTheCorpus) {
   for (const std::string& text : corpus()) run(text);
 }
 
-TEST(LoadConfig, SurvivesATextCutAnywhere) {
+TEST(FuzzCorpus, SurvivesATextCutAnywhere) {
   for (const std::string& text : corpus())
     for (std::size_t length = 0; length < text.size(); length += 1 + length / 256)
       run(text.substr(0, length));
 }
 
-TEST(LoadConfig, SurvivesCharactersThatMeanSomethingAnywhere) {
+TEST(FuzzCorpus, SurvivesCharactersThatMeanSomethingAnywhere) {
   for (const std::string& text : corpus()) {
     for (std::size_t at = 0; at < text.size(); at += 1 + text.size() / 128) {
       for (char c : std::string("{}[]\"'&*!|>%@`#,:?-~\t\n \x04\xff") + '\0') {
