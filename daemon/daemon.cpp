@@ -319,14 +319,22 @@ class Daemon::Parts {
     return outcome;
   }
 
-  // To the lane of the network; on_report() follows on the network thread.
+  // To the lane of the network; on_processed() follows on the network thread.
   bool process(std::size_t k, std::shared_ptr<const ClosedBin> bin) {
-    return lanes_->offer(k, [this, k, bin = std::move(bin)] {
+    const bool taken = lanes_->offer(k, [this, k, bin = std::move(bin)] {
       auto done = models_[k]->process(*bin);
-      if (!done) return;
-      disk_->store({models_[k]->network(), done->report});
-      asio::post(io_, [this, k, done = std::move(*done)] { on_report(k, done); });
+      if (done) disk_->store({models_[k]->network(), done->report});
+      asio::post(io_, [this, k, done = std::move(done)] { on_processed(k, done); });
     });
+    if (taken) ++status_[k].in_math;
+    return taken;
+  }
+
+  void on_processed(std::size_t k, const std::optional<Model::Processed>& done) {
+    --status_[k].in_math;
+    if (done) on_report(k, *done);
+    ingestion_.pump();
+    if (stopping_) finish_when_idle();
   }
 
   void on_report(std::size_t k, const Model::Processed& done) {
@@ -338,8 +346,6 @@ class Daemon::Parts {
     for (const EventUpdate& update : done.report->events)
       if (update.change == EventChange::kOpened) ++status.events_opened;
     api_->on_report(models_[k]->network()->name, SliceReport(*done.report));
-    ingestion_.pump();
-    if (stopping_) finish_when_idle();
   }
 
   void on_store_change(const std::optional<std::string>& error) {
@@ -431,7 +437,7 @@ class Daemon::Parts {
     if (counters_.store_failing) reasons.emplace_back("the store cannot be written");
     const auto now = std::chrono::steady_clock::now();
     for (std::size_t k = 0; k < models_.size(); ++k)
-      if (lanes_->queued(k) > 0 && now - std::max(status_[k].last_done, begun_) > kStalled)
+      if (status_[k].in_math > 0 && now - std::max(status_[k].last_done, begun_) > kStalled)
         reasons.push_back("network " + models_[k]->network()->name + " is stalled");
     return reasons;
   }
@@ -445,7 +451,6 @@ class Daemon::Parts {
     std::vector<const ingest::ListenerCounters*> listeners;
     for (const Listener& one : listeners_) listeners.push_back(&one.listener->counters());
     for (std::size_t k = 0; k < models_.size(); ++k) {
-      status_[k].lane_slices = lanes_->queued(k);
       if (const api::LiveNetwork* live = live_->network(models_[k]->network()->name)) {
         status_[k].warmup = live->warmup;
         status_[k].rank = live->model.rank;
@@ -529,7 +534,7 @@ class Daemon::Parts {
     if (open_doors_ > 0 || finished_) return;
     ingestion_.pump();
     for (std::size_t k = 0; k < models_.size(); ++k)
-      if (ingestion_.waiting(k) > 0) return;  // on_report() comes back here
+      if (ingestion_.waiting(k) + status_[k].in_math > 0) return;  // on_processed() comes back
     bool under_way = false;
     for (std::size_t k = 0; k < models_.size(); ++k) {
       if (!last_snapshot_asked_) snapshot(k);

@@ -25,7 +25,7 @@ void add_networks(MetricsText& out, const MetricsSources& from) {
   each("outlierd_slices_closed_total", [&](auto k) { return ingestion.counters(k).closed; });
   each("outlierd_slices_processed_total", [&](auto k) { return from.networks[k].processed; });
   each("outlierd_slices_waiting",
-       [&](auto k) { return ingestion.waiting(k) + from.networks[k].lane_slices; });
+       [&](auto k) { return ingestion.waiting(k) + from.networks[k].in_math; });
   each("outlierd_slice_seconds_total", [&](auto k) { return from.networks[k].seconds; });
   for (std::size_t k = 0; k < from.networks.size(); ++k)
     if (from.networks[k].last_slice)

@@ -19,8 +19,8 @@ struct NetworkStatus {
   std::chrono::steady_clock::time_point last_done{};
   std::optional<EpochSeconds> snapshot_through;  // what the newest snapshot holds
   bool snapshot_under_way = false;
+  std::size_t in_math = 0;  // slices given to the math threads and not yet come back
   // Taken from elsewhere when metrics are asked for.
-  std::size_t lane_slices = 0;
   double warmup = 0.0;
   int rank = 0, open_events = 0;
   std::optional<EpochSeconds> last_slice;
