@@ -2,8 +2,8 @@
 
 #include "daemon/store/reader.h"
 #include "daemon/store/store.h"
-#include "tests/unit/daemon/store/reports.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/daemon/store/reports.h"
 
 namespace outlierd::store {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "daemon/store/reader.h"
-#include "tests/unit/daemon/store/reports.h"
 #include "tests/support/temporary_directory.h"
+#include "tests/unit/daemon/store/reports.h"
 
 namespace outlierd::store {
 namespace {
