@@ -183,8 +183,8 @@ class Daemon::Parts {
       if (!record) return;
       std::size_t network = 0;
       for (const ClosedBin& bin : ingestion_.replay(*record, position, network)) {
-        if (auto done = models_[network]->process(bin)) {
-          replayed_.push_back({models_[network]->network(), done->report});
+        if (const auto done = models_[network]->process(bin); done.report) {
+          replayed_.push_back({models_[network]->network(), done.report});
           ++slices;
         }
         if (replayed_.size() >= 256) store_replayed();
@@ -322,17 +322,17 @@ class Daemon::Parts {
   // To the lane of the network; on_processed() follows on the network thread.
   bool process(std::size_t k, std::shared_ptr<const ClosedBin> bin) {
     const bool taken = lanes_->offer(k, [this, k, bin = std::move(bin)] {
-      auto done = models_[k]->process(*bin);
-      if (done) disk_->store({models_[k]->network(), done->report});
-      asio::post(io_, [this, k, done = std::move(done)] { on_processed(k, done); });
+      const Model::Processed done = models_[k]->process(*bin);
+      if (done.report) disk_->store({models_[k]->network(), done.report});
+      asio::post(io_, [this, k, done] { on_processed(k, done); });
     });
     if (taken) ++status_[k].in_math;
     return taken;
   }
 
-  void on_processed(std::size_t k, const std::optional<Model::Processed>& done) {
+  void on_processed(std::size_t k, const Model::Processed& done) {
     --status_[k].in_math;
-    if (done) on_report(k, *done);
+    if (done.report) on_report(k, done);
     ingestion_.pump();
     if (stopping_) finish_when_idle();
   }

@@ -33,12 +33,12 @@ Model::Model(const config::NetworkConfig& settings)
       time_zone_(zone_of(settings.time_zone)),
       pipeline_(*network_, options_) {}
 
-std::optional<Model::Processed> Model::process(const ClosedBin& bin) {
-  if (bin.time <= pipeline_.last_time()) return std::nullopt;
+Model::Processed Model::process(const ClosedBin& bin) {
+  if (bin.time <= pipeline_.last_time()) return {};
   const auto begin = std::chrono::steady_clock::now();
   auto report = std::make_shared<const SliceReport>(
       pipeline_.process(bin.slice, bin.time, time_zone_.offset_at(bin.time)));
-  return Processed{std::move(report), std::chrono::steady_clock::now() - begin};
+  return {std::move(report), std::chrono::steady_clock::now() - begin};
 }
 
 std::vector<std::byte> Model::save(const BinAssembler::Memory& memory) const {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,11 +24,10 @@ class Model {
   const PipelineOptions& options() const { return options_; }
 
   struct Processed {
-    std::shared_ptr<const SliceReport> report;
+    std::shared_ptr<const SliceReport> report;  // null: the bin is in the model already
     std::chrono::duration<double> time{};
   };
-  // Nothing for a bin at or before the last one: it is in the model already.
-  std::optional<Processed> process(const ClosedBin& bin);
+  Processed process(const ClosedBin& bin);
 
   // With what the assembler must remember, as one snapshot.
   std::vector<std::byte> save(const BinAssembler::Memory& memory) const;

@@ -12,6 +12,10 @@ bash tests/packages.sh
 step "format"
 git ls-files -z '*.h' '*.cpp' | xargs -0 clang-format-14 --dry-run --Werror
 
+step "release build"
+cmake --preset release >/dev/null
+cmake --build --preset release
+
 step "address and undefined-behaviour sanitizers"
 cmake --preset asan -DOUTLIERD_BENCH=OFF >/dev/null
 cmake --build --preset asan --target outlierd_memory_tests
@@ -23,6 +27,4 @@ cmake --build --preset tsan --target outlierd_thread_tests
 ctest --preset tsan --output-on-failure
 
 step "all tests"
-cmake --preset dev -DOUTLIERD_BENCH=OFF >/dev/null
-cmake --build --preset dev
-ctest --preset dev -j "$(nproc)" --output-on-failure
+ctest --preset release -j "$(nproc)" --output-on-failure
