@@ -4,11 +4,15 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <thread>
 
 #include "tests/support/line_client.h"
+#include "tests/support/temporary_directory.h"
 
 namespace outlierd::ingest {
 namespace {
@@ -23,7 +27,7 @@ class MatrixListenerTest : public testing::Test {
     if (options.address.host.empty()) options.address.host = "127.0.0.1";
     if (!may_ingest) may_ingest = [](std::string_view, bool) { return true; };
     listener_.emplace(
-        network_.get_executor(), options, nullptr,
+        network_.get_executor(), options, tls_,
         [this](std::string_view line, std::uint64_t number, MatrixListener::Answer answer) {
           return on_line_(line, number, std::move(answer));
         },
@@ -48,6 +52,7 @@ class MatrixListenerTest : public testing::Test {
   ~MatrixListenerTest() override { stop(); }
 
   boost::asio::io_context network_;
+  std::shared_ptr<boost::asio::ssl::context> tls_;
   std::optional<MatrixListener> listener_;
   MatrixListener::OnLine on_line_ = [](std::string_view line, std::uint64_t number,
                                        const MatrixListener::Answer& answer) -> const Backlog* {
@@ -184,6 +189,38 @@ TEST_F(MatrixListenerTest, ListensOnAUnixSocketAlsoWhereADeadOneWasLeft) {
   EXPECT_EQ(client.line(), "1:hello");
   stop();
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// The openssl command is the client.
+TEST_F(MatrixListenerTest, SpeaksTlsWhereItHasACertificate) {
+  const test::TemporaryDirectory folder;
+  const std::string at = folder.path().string();
+  const std::string make =
+      "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 "
+      "-nodes -days 2 -subj /CN=listener -keyout " +
+      at + "/key -out " + at + "/certificate 2>/dev/null";
+  if (std::system(make.c_str()) != 0) GTEST_SKIP() << "needs the openssl command";
+  tls_ = std::make_shared<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
+  tls_->use_certificate_chain_file(at + "/certificate");
+  tls_->use_private_key_file(at + "/key", boost::asio::ssl::context::pem);
+  listen();
+  const std::string ask =
+      "(printf 'one\\ntwo\\n'; sleep 1) | timeout 2 openssl s_client -quiet "
+      "-connect 127.0.0.1:" +
+      std::to_string(listener_->port()) + " > " + at + "/answers 2>/dev/null";
+  ASSERT_NE(std::system(ask.c_str()), -1);
+  std::ifstream answers(at + "/answers");
+  std::string first, second;
+  std::getline(answers, first);
+  std::getline(answers, second);
+  EXPECT_EQ(first, "1:one");
+  EXPECT_EQ(second, "2:two");
+  // Whoever speaks in the clear is let go.
+  LineClient plain = LineClient::tcp(listener_->port());
+  plain.send("hello\n");
+  while (!plain.line().empty()) {
+  }
+  on_network([&] { EXPECT_EQ(listener_->counters().lines, 2u); });
 }
 
 TEST_F(MatrixListenerTest, AnAddressInUseIsNamed) {
