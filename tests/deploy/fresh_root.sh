@@ -15,7 +15,7 @@ if [ ! -e "$base.ready" ]; then
   rm -rf "$base"
   mkdir -p "$base"
   debootstrap --variant=minbase --include=ca-certificates,git bookworm "$base" \
-    "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >build/fresh_root/log 2>&1 ||
+    ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >build/fresh_root/log 2>&1 ||
     skip "debootstrap cannot run here; build/fresh_root/log"
   touch "$base.ready"
 fi
