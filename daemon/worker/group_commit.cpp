@@ -52,6 +52,10 @@ void GroupCommit::run() {
     lock.unlock();
     if (!group.records.empty()) {
       const Outcome outcome = append_(group.records);
+      {
+        const std::lock_guard counted(mutex_);
+        pending_bytes_ -= group.bytes;
+      }
       boost::asio::post(
           network_, [done = std::move(group.done), outcome, on_failure = on_failure_] {
             if (!outcome.first_position) on_failure(outcome.error, done.size());
@@ -63,7 +67,6 @@ void GroupCommit::run() {
     }
     for (const auto& job : group.jobs) job();
     lock.lock();
-    pending_bytes_ -= group.bytes;
   }
 }
 

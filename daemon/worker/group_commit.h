@@ -33,7 +33,7 @@ class GroupCommit {
 
   void submit(Record record, Done done);
   void run(std::function<void()> job);  // on the journal thread, after what was submitted before
-  std::size_t pending_bytes() const;    // submitted, Done not yet called
+  std::size_t pending_bytes() const;    // submitted and not yet written
 
  private:
   struct Group {
