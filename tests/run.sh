@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# On a fresh Debian 12: installs what is needed, checks format and layers, builds, runs every test,
-# then runs what sanitizers are for under them. Ends with ctest's summary; exit 0 when all pass.
+# On a fresh Debian 12: installs what is needed, checks the format, builds what is shipped, runs under
+# sanitizers what CI has time for, then every test. Ends with ctest's summary; exit 0 when all pass.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -42,7 +42,7 @@ EventQuery event_query(const Arguments& arguments) {
   EventQuery query;
   query.network = arguments.text("network");
   if (const auto state = arguments.text("state")) query.open = *state == "open";
-  if (const auto shape = arguments.text("shape")) query.shape = shape_of(*shape);
+  if (const auto shape = arguments.text("shape")) query.shape = shape_named(*shape);
   query.range = arguments.range();
   query.after = arguments.place("cursor");
   query.limit = arguments.limit();

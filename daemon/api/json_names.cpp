@@ -10,16 +10,6 @@
 namespace outlierd::api {
 namespace {
 
-constexpr std::array<std::pair<Shape, std::string_view>, 8> kShapes = {
-    {{Shape::kSpike, "spike"},
-     {Shape::kDrop, "drop"},
-     {Shape::kDdos, "ddos"},
-     {Shape::kScan, "scan"},
-     {Shape::kOutage, "outage"},
-     {Shape::kShift, "shift"},
-     {Shape::kLevel, "level"},
-     {Shape::kNetwork, "network"}}};
-
 const char* direction_of(bool up) { return up ? "up" : "down"; }
 
 void write_optional(JsonWriter& json, const std::optional<std::string>& text) {
@@ -36,18 +26,6 @@ std::string name_at(const std::vector<std::string>& names, int index) {
 
 }  // namespace
 
-std::string_view word_of(Shape shape) {
-  for (const auto& [known, word] : kShapes)
-    if (known == shape) return word;
-  return "spike";
-}
-
-std::optional<Shape> shape_of(std::string_view word) {
-  for (const auto& [shape, known] : kShapes)
-    if (known == word) return shape;
-  return std::nullopt;
-}
-
 void write_names(JsonWriter& json, const std::vector<std::string>& names) {
   json.begin_array();
   for (const std::string& name : names) json.string(name);
@@ -59,7 +37,7 @@ std::string begin_event(const EventRecord& event) {
   json.begin_object();
   json.key("id").string(event.id).key("network").string(event.network);
   json.key("state").string(event.open ? "open" : "closed");
-  json.key("shape").string(word_of(event.shape)).key("direction").string(direction_of(event.up));
+  json.key("shape").string(name_of(event.shape)).key("direction").string(direction_of(event.up));
   json.key("summary").string(event.summary);
   json.key("opened").time(event.opened).key("updated").time(event.updated);
   json.key("closed").time(event.closed);
@@ -127,7 +105,7 @@ void write(JsonWriter& json, const Silence& silence, EpochSeconds now) {
   write_optional(json, silence.node);
   json.key("shape");
   if (silence.shape) {
-    json.string(word_of(*silence.shape));
+    json.string(name_of(*silence.shape));
   } else {
     json.null();
   }

@@ -11,9 +11,6 @@
 
 namespace outlierd::api {
 
-std::string_view word_of(Shape shape);
-std::optional<Shape> shape_of(std::string_view word);
-
 // Everything of an event but acknowledged and silenced, without the closing brace: the part that is
 // kept ready. finish_event adds the rest.
 std::string begin_event(const EventRecord& event);

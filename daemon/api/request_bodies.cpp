@@ -115,7 +115,7 @@ tl::expected<Silence, std::string> parse_silence(std::string_view body, EpochSec
   silence.destination = reader.text("destination", kLongestText, false);
   silence.node = reader.text("node", kLongestText, false);
   if (const auto shape = reader.text("shape", kLongestText, false)) {
-    silence.shape = shape_of(*shape);
+    silence.shape = shape_named(*shape);
     if (!silence.shape)
       reader.fail("shape", "must be one of spike, drop, ddos, scan, outage, shift, level, network");
   }

@@ -94,10 +94,10 @@ TEST(AnomalyId, TellsCellsAndTimesApart) {
 TEST(Shapes, HaveTheWordsOfTheContract) {
   for (const char* word :
        {"spike", "drop", "ddos", "scan", "outage", "shift", "level", "network"}) {
-    ASSERT_TRUE(shape_of(word)) << word;
-    EXPECT_EQ(word_of(*shape_of(word)), word);
+    ASSERT_TRUE(shape_named(word)) << word;
+    EXPECT_EQ(std::string_view(name_of(*shape_named(word))), word);
   }
-  EXPECT_FALSE(shape_of("SPIKE"));
+  EXPECT_FALSE(shape_named("SPIKE"));
 }
 
 }  // namespace
