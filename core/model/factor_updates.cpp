@@ -32,19 +32,18 @@ bool MeanField::solve_shared(const Posterior& q, const double* gram, FactorRows&
                            shared, moment_stride_))
     return false;
 
-  double v[kMaxRank * kMaxRank];
+  double v[kMaxRank * kMaxRank] = {};
   for (int r = 0; r < q.rank; ++r)
-    for (int s = 0; s < q.rank; ++s) v[r * q.rank + s] = shared[packed_index(r, s)];
-  for (int i = 0; i < factor.rows; ++i) {
-    const double* rhs = rhs_.data() + std::ptrdiff_t(i) * stride_;
-    double* mean = factor.mean_of(i);
-    double* moment = factor.moment_of(i);
-    double sums[kMaxRank] = {};
-    for (int s = 0; s < q.rank; ++s) add_scaled(q.rank, rhs[s], v + s * q.rank, sums);
-    std::copy_n(sums, q.rank, mean);
-    for (int r = 0, p = 0; r < q.rank; ++r)
-      for (int s = 0; s <= r; ++s, ++p) moment[p] = shared[p] + mean[r] * mean[s];
-  }
+    for (int s = 0; s < q.rank; ++s) v[r * kMaxRank + s] = shared[packed_index(r, s)];
+  const int row_parts = parts(factor.rows, kRowBlock, 2.0 * q.rank * q.rank);
+  team_.run(row_parts, [&](int part) {
+    const Range rows = range_of(part, row_parts, factor.rows, kRowBlock);
+    const int count = rows.end - rows.begin;
+    kernels_.multiply_thin(rhs_.data() + std::ptrdiff_t(rows.begin) * stride_, stride_, count,
+                           q.rank, v, kMaxRank, q.rank, factor.mean_of(rows.begin), stride_);
+    kernels_.second_moments(count, q.rank, shared, factor.mean_of(rows.begin), stride_,
+                            factor.moment_of(rows.begin), moment_stride_);
+  });
   return true;
 }
 
@@ -73,16 +72,20 @@ bool MeanField::update_row_mode(Posterior& q, const WindowView& view) {
   const bool shared = all_full(view);
   sum_time_moments(q, view, !shared);
 
+  for (int t = 0; t < view.size(); ++t) {
+    const double weight = q.tau * view.weights[t];
+    for (int r = 0; r < padded(rank); ++r)
+      weighted_means_[std::size_t(t) * stride_ + r] = weight * q.time.mean_of(t)[r];
+    projected_[t] = view.slices[t]->projected.data();
+  }
   const int row_parts = parts(a.rows, kRowBlock, double(view.size()) * (shared ? rank : packed));
   team_.run(row_parts, [&](int part) {
     const Range rows = range_of(part, row_parts, a.rows, kRowBlock);
+    kernels_.sum_weighted_rows(view.size(), rows.begin, rows.end, padded(rank),
+                               weighted_means_.data(), stride_, projected_.data(), stride_,
+                               rhs_.data(), stride_);
+    if (shared) return;
     for (int i = rows.begin; i < rows.end; ++i) {
-      double* rhs = rhs_.data() + std::ptrdiff_t(i) * stride_;
-      std::fill_n(rhs, rank, 0.0);
-      for (int t = 0; t < view.size(); ++t)
-        add_product(rank, q.tau * view.weights[t], q.time.mean_of(t),
-                    view.slices[t]->projected.data() + std::ptrdiff_t(i) * stride_, rhs);
-      if (shared) continue;
       double* precision = precision_.data() + std::ptrdiff_t(i) * moment_stride_;
       for (int p = 0; p < packed; ++p) precision[p] = weighted_time_[p] * k_gram_[p];
       for (int t = 0; t < view.size(); ++t)
@@ -109,10 +112,10 @@ void MeanField::fold(const Posterior& q, const WindowView& view) {
   const FactorRows& a = q.modes[0];
   const int rank = q.rank;
   for (int t = 0; t < view.size(); ++t) {
-    const double* c = q.time.mean_of(t);
-    double* x = weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_;
-    for (int i = 0; i < a.rows; ++i, x += stride_)
-      for (int r = 0; r < rank; ++r) x[r] = view.weights[t] * c[r] * a.mean_of(i)[r];
+    double weighted_c[kMaxRank] = {};
+    for (int r = 0; r < rank; ++r) weighted_c[r] = view.weights[t] * q.time.mean_of(t)[r];
+    kernels_.weigh_rows(a.rows, padded(rank), weighted_c, a.mean.data(), stride_,
+                        weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_, stride_);
   }
   const double work = double(view.size()) * layout_.rows * rank;
   // No more parts than threads: the narrower a strip of columns, the worse it streams.
@@ -212,8 +215,8 @@ bool MeanField::update_column_modes(Posterior& q, const WindowView& view) {
         if (other != mode)
           for (int p = 0; p < packed; ++p) weighted_time_[p] *= gram_[other][p];
       if (!solve_shared(q, weighted_time_.data(), q.modes[mode])) return false;
-      sum_moments(q.modes[mode].rows, packed, q.modes[mode].moment.data(), moment_stride_,
-                  gram_[mode].data());
+      kernels_.sum_rows(q.modes[mode].rows, padded(packed), q.modes[mode].moment.data(),
+                        moment_stride_, gram_[mode].data());
     } else if (!solve_each(q, q.modes[mode])) {
       return false;
     }

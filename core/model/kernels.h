@@ -59,6 +59,29 @@ struct Kernels {
   bool (*solve_rows)(int n, int rank, const double* precision, std::ptrdiff_t ldp,
                      const double* rhs, std::ptrdiff_t ldr, double* mean, std::ptrdiff_t ldmean,
                      double* moment, std::ptrdiff_t ldm);
+  // Below, width is a multiple of kColumnStep.
+  //
+  // out[i, p] = weights[p] x[i, p]         for i < rows, p < width
+  void (*weigh_rows)(int rows, int width, const double* weights, const double* x,
+                     std::ptrdiff_t ldx, double* out, std::ptrdiff_t ldo);
+
+  // out[i, p] = sum_t weights[t, p] x[t][i, p]   for t < inputs, i in [row_begin, row_end)
+  void (*sum_weighted_rows)(int inputs, int row_begin, int row_end, int width,
+                            const double* weights, std::ptrdiff_t ldw, const double* const* x,
+                            std::ptrdiff_t ldx, double* out, std::ptrdiff_t ldo);
+
+  // out[p] = sum_i x[i, p]
+  void (*sum_rows)(int rows, int width, const double* x, std::ptrdiff_t ldx, double* out);
+
+  // out[p] = sum_i x[i, p] y[i, p]
+  void (*sum_products)(int rows, int width, const double* x, std::ptrdiff_t ldx, const double* y,
+                       std::ptrdiff_t ldy, double* out);
+
+  // moment[i] = variance + mean[i] mean[i]', packed; all three hold whole vectors
+  void (*second_moments)(int rows, int rank, const double* variance, const double* mean,
+                         std::ptrdiff_t ldmean, double* moment, std::ptrdiff_t ldm);
+
+  double (*sum_of_squares)(const double* x, std::ptrdiff_t n);
 };
 
 const Kernels& kernels();           // the best this machine can run

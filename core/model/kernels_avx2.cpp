@@ -3,10 +3,12 @@
 namespace outlierd::model {
 
 #include "core/model/kernels_body.h"
+#include "core/model/kernels_rows_body.h"
 
 extern const Kernels kAvx2Kernels;
 const Kernels kAvx2Kernels = {
-    "avx2",       multiply,    multiply_thin, multiply_transposed, subtract_low_rank,
-    square_peaks, masked_sums, solve_rows};
+    "avx2",       multiply,     multiply_thin,  multiply_transposed, subtract_low_rank,
+    square_peaks, masked_sums,  solve_rows,     weigh_rows,          sum_weighted_rows,
+    sum_rows,     sum_products, second_moments, sum_of_squares};
 
 }  // namespace outlierd::model

@@ -50,7 +50,9 @@ MeanField::MeanField(const SliceShape& shape, int window, int max_rank, ThreadTe
   time_precision_.resize(grams_.size());
   time_load_.resize(loads_.size());
   weighted_time_.resize(moment_stride_);
+  weighted_means_.resize(std::size_t(window) * stride_);
   bits_.resize(window);
+  projected_.resize(window);
   sums_.resize(window);
   part_sums_.resize(std::size_t(window) * most_parts_);
 }
@@ -72,7 +74,8 @@ void MeanField::refresh_rows(const Posterior& q) {
   const FactorRows& a = q.modes[0];
   const int packed = padded(packed_size(q.rank));
   sum_words(a.rows, packed, a.moment.data(), moment_stride_, a_word_sums_);
-  sum_moments(layout_.column_words, packed, a_word_sums_.data(), moment_stride_, gram_[0].data());
+  kernels_.sum_rows(layout_.column_words, packed, a_word_sums_.data(), moment_stride_,
+                    gram_[0].data());
 }
 
 void MeanField::refresh_columns(const Posterior& q) {
@@ -81,10 +84,14 @@ void MeanField::refresh_columns(const Posterior& q) {
   for (int j = 0; j < layout_.columns; ++j) {
     double* moment = k_moments_.data() + std::ptrdiff_t(j) * moment_stride_;
     double* mean = k_by_column_.data() + std::ptrdiff_t(j) * stride_;
-    std::fill_n(moment, packed, 1.0);
-    std::fill_n(mean, q.rank, 1.0);
-    std::fill(mean + q.rank, mean + stride_, 0.0);
-    for (int mode = 1; mode < modes; ++mode) {
+    if (modes == 1) {
+      std::fill_n(moment, packed, 1.0);
+      std::fill_n(mean, q.rank, 1.0);
+    } else {
+      std::copy_n(q.modes[1].moment_of(coordinate(j, 1)), packed, moment);
+      std::copy_n(q.modes[1].mean_of(coordinate(j, 1)), stride_, mean);
+    }
+    for (int mode = 2; mode < modes; ++mode) {
       const int i = coordinate(j, mode);
       const double* m = q.modes[mode].moment_of(i);
       const double* a = q.modes[mode].mean_of(i);
@@ -94,10 +101,10 @@ void MeanField::refresh_columns(const Posterior& q) {
     for (int r = 0; r < q.rank; ++r) k_[std::ptrdiff_t(r) * layout_.stride + j] = mean[r];
   }
   sum_words(layout_.columns, packed, k_moments_.data(), moment_stride_, k_word_sums_);
-  sum_moments(layout_.row_words, packed, k_word_sums_.data(), moment_stride_, k_gram_.data());
+  kernels_.sum_rows(layout_.row_words, packed, k_word_sums_.data(), moment_stride_, k_gram_.data());
   for (int mode = 1; mode < modes; ++mode)
-    sum_moments(q.modes[mode].rows, packed, q.modes[mode].moment.data(), moment_stride_,
-                gram_[mode].data());
+    kernels_.sum_rows(q.modes[mode].rows, packed, q.modes[mode].moment.data(), moment_stride_,
+                      gram_[mode].data());
 }
 
 void MeanField::project_value_rows(const Posterior& q, WindowSlice& slice, Range rows) const {
@@ -160,19 +167,15 @@ void MeanField::project(const Posterior& q, const WindowView& view) {
 void MeanField::summarize(const Posterior& q, const WindowSlice& slice, double* gram,
                           double* load) const {
   const FactorRows& a = q.modes[0];
-  const int packed = packed_size(q.rank);
-  std::fill_n(load, q.rank, 0.0);
-  for (int i = 0; i < a.rows; ++i)
-    add_product(q.rank, 1.0, a.mean_of(i), slice.projected.data() + std::ptrdiff_t(i) * stride_,
-                load);
-  std::fill_n(gram, packed, 0.0);
+  const int packed = padded(packed_size(q.rank));
+  kernels_.sum_products(a.rows, padded(q.rank), a.mean.data(), stride_, slice.projected.data(),
+                        stride_, load);
   if (slice.full) {
-    add_product(packed, 1.0, gram_[0].data(), k_gram_.data(), gram);
-    return;
+    for (int p = 0; p < packed; ++p) gram[p] = gram_[0][p] * k_gram_[p];
+  } else {
+    kernels_.sum_products(a.rows, packed, a.moment.data(), moment_stride_, slice.moment_sums.data(),
+                          moment_stride_, gram);
   }
-  for (int i = 0; i < a.rows; ++i)
-    add_product(packed, 1.0, a.moment_of(i),
-                slice.moment_sums.data() + std::ptrdiff_t(i) * moment_stride_, gram);
 }
 
 // M4: V_t = (tau w_t Q_t + diag(lambda))^-1,  c_t = tau w_t V_t load_t
@@ -244,8 +247,9 @@ double MeanField::summarized_error(const Posterior& q, const WindowView& view) c
 
 void MeanField::low_rank(const Posterior& q, const double* c, double* out) {
   const FactorRows& a = q.modes[0];
-  for (int i = 0; i < a.rows; ++i)
-    for (int r = 0; r < q.rank; ++r) x_[std::ptrdiff_t(i) * stride_ + r] = -c[r] * a.mean_of(i)[r];
+  double minus_c[kMaxRank] = {};
+  for (int r = 0; r < q.rank; ++r) minus_c[r] = -c[r];
+  kernels_.weigh_rows(a.rows, padded(q.rank), minus_c, a.mean.data(), stride_, x_.data(), stride_);
   const int row_parts = parts(layout_.rows, kRowBlock, double(layout_.stride) * (q.rank + 4));
   team_.run(row_parts, [&](int part) {
     const Range rows = range_of(part, row_parts, layout_.rows, kRowBlock);

@@ -63,6 +63,7 @@ class MeanField {
 
   // What M4 and M8 see of one slice, from its project():
   //   gram = Q_t = sum over O_t of prod* E[a a'], packed;   load = sum over O_t of d prod a
+  // Both hold whole vectors of the kernels.
   void summarize(const Posterior& q, const WindowSlice& slice, double* gram, double* load) const;
   // E||D_t - L_t||^2 on O_t, from the summary and c_t. Never below rounding error.
   double expected_error(const Posterior& q, const WindowSlice& slice, int time_row,
@@ -155,12 +156,14 @@ class MeanField {
   AlignedDoubles h_scratch_;        // per part: window x kRowBlock x moment_stride
   AlignedDoubles x_;                // rows x stride: -A diag(c)
   AlignedDoubles weighted_rows_;    // per slice: A scaled by w_t c_t
+  AlignedDoubles weighted_means_;   // per slice: tau w_t c_t
   AlignedDoubles row_scratch_;      // per part: kRowBlock x layout.stride
   AlignedDoubles precision_, rhs_;  // rows of the mode at work
   AlignedDoubles grams_, loads_;    // per slice: Q_t, load_t
   AlignedDoubles time_precision_, time_load_;  // the same, weighted, as M4 solves them
   AlignedDoubles weighted_time_;               // packed
   std::vector<const std::uint64_t*> bits_;
+  std::vector<const double*> projected_;
   std::vector<double*> sums_;
   std::vector<double*> part_sums_;  // per part, per slice
 };

@@ -17,16 +17,11 @@ inline void add_product(int n, double factor, const double* x, const double* y, 
   for (int p = 0; p < n; ++p) z[p] += factor * x[p] * y[p];
 }
 
-inline void sum_moments(int rows, int n, const double* moments, std::ptrdiff_t ld, double* total) {
-  std::fill_n(total, n, 0.0);
-  for (int i = 0; i < rows; ++i) add_scaled(n, 1.0, moments + i * ld, total);
-}
-
 inline void sum_words(int rows, int n, const double* moments, std::ptrdiff_t ld,
                       AlignedDoubles& sums) {
   for (int first = 0; first < rows; first += kBitsInWord)
-    sum_moments(std::min(kBitsInWord, rows - first), n, moments + first * ld, ld,
-                sums.data() + first / kBitsInWord * ld);
+    kernels().sum_rows(std::min(kBitsInWord, rows - first), n, moments + first * ld, ld,
+                       sums.data() + first / kBitsInWord * ld);
 }
 
 }  // namespace outlierd::model

@@ -54,4 +54,26 @@ std::vector<double> StreamingFactorizer::component_strengths() const {
   return strengths;
 }
 
+std::vector<Component> StreamingFactorizer::components() const {
+  const Posterior& q = state_->q;
+  std::vector<Component> components;
+  for (int r = 0; r < q.rank; ++r) {
+    Component component;
+    component.strength = std::ldexp(q.strength(r, state_->window.size()), state_->exponent);
+    for (const FactorRows& mode : q.modes) {
+      std::vector<double>& loadings = component.loadings.emplace_back();
+      double squares = 0.0;
+      for (int row = 0; row < mode.rows; ++row) {
+        loadings.push_back(mode.mean_of(row)[r]);
+        squares += loadings.back() * loadings.back();
+      }
+      for (double& loading : loadings) loading /= squares > 0.0 ? std::sqrt(squares) : 1.0;
+    }
+    components.push_back(std::move(component));
+  }
+  std::sort(components.begin(), components.end(),
+            [](const Component& x, const Component& y) { return x.strength > y.strength; });
+  return components;
+}
+
 }  // namespace outlierd::model

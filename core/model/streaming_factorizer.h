@@ -54,6 +54,11 @@ struct Learned {
   double noise_precision = 0.0;
 };
 
+struct Component {
+  double strength = 0.0;                      // as in component_strengths()
+  std::vector<std::vector<double>> loadings;  // a mode each: its factor, of length one
+};
+
 class StreamingFactorizer {
  public:
   // Throws std::invalid_argument with options.problem() or problem_of(shape).
@@ -82,6 +87,7 @@ class StreamingFactorizer {
   std::int64_t slices_learned() const;
   double evidence_bound();  // M9 of the window as it stands; NaN before warm()
   std::vector<double> component_strengths() const;  // strongest first, in the unit of the data
+  std::vector<Component> components() const;        // in the same order
 
   // The complete state: versioned, checksummed, little-endian bytes. A stream cut here and resumed
   // from them goes on bit for bit.

@@ -115,11 +115,7 @@ void Window::finish(WindowSlice& slice) const {
 }
 
 double sum_of_squares(const AlignedDoubles& values) {
-  // Four sums side by side, or the additions wait for each other.
-  double sums[4] = {};
-  for (std::size_t i = 0; i + 4 <= values.size(); i += 4)
-    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += values[i + lane] * values[i + lane];
-  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+  return kernels().sum_of_squares(values.data(), std::ptrdiff_t(values.size()));
 }
 
 }  // namespace outlierd::model

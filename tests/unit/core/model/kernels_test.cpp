@@ -22,10 +22,8 @@ using test::KernelsTest;
 using test::kUntouched;
 using test::Random;
 using test::random_matrix;
+using test::rounding;
 using test::Strided;
-
-// Two orders of adding n products differ by at most n machine epsilons of the sum of their sizes.
-double rounding(int n, double size) { return 2.3e-16 * (n + 4) * size; }
 
 // Around the steps inside the kernels: 4 doubles, 8 rows, 32 rows, 256 columns.
 struct Extent {

@@ -123,7 +123,7 @@ TEST_P(MeanFieldTest, SummaryOfASliceIsWhatM4Sums) {
       gram += naive_.moment_product(cell);
       load += naive_.target(t, cell) * naive_.mean_product(cell);
     }
-    std::vector<double> packed(packed_size(kRank)), sums(kRank);
+    std::vector<double> packed(padded(packed_size(kRank))), sums(padded(kRank));
     bench.field.summarize(bench.q, bench.window[t], packed.data(), sums.data());
     for (int r = 0; r < kRank; ++r) {
       EXPECT_NEAR(sums[r], load(r), kTolerance * (1.0 + load.norm())) << "slice " << t;

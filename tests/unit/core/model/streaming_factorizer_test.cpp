@@ -136,6 +136,25 @@ TEST(StreamingFactorizer, FittedIsTheNewestSliceAfterLearning) {
   EXPECT_GT(factorizer.component_strengths()[0], factorizer.component_strengths()[1]);
 }
 
+TEST(StreamingFactorizer, ComponentsAreUnitVectorsOfEachModeStrongestFirst) {
+  StreamingFactorizer factorizer(kShape, {});
+  EXPECT_TRUE(factorizer.components().empty());
+  for (int t = 0; t < 35; ++t) factorizer.update(stream().slices[t]);
+  const auto components = factorizer.components();
+  const auto strengths = factorizer.component_strengths();
+  ASSERT_EQ(components.size(), strengths.size());
+  for (std::size_t r = 0; r < components.size(); ++r) {
+    EXPECT_EQ(components[r].strength, strengths[r]);
+    ASSERT_EQ(components[r].loadings.size(), kShape.size());
+    for (std::size_t mode = 0; mode < kShape.size(); ++mode) {
+      ASSERT_EQ(int(components[r].loadings[mode].size()), kShape[mode]);
+      double squares = 0.0;
+      for (double loading : components[r].loadings[mode]) squares += loading * loading;
+      EXPECT_NEAR(squares, 1.0, 1e-12);
+    }
+  }
+}
+
 // Each is refused: a status, no prediction, and not one byte of the state is another.
 TEST(StreamingFactorizer, BadInputIsRefusedAndLeavesNoTrace) {
   std::vector<std::pair<std::string, Slice>> bad;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <ostream>
@@ -77,10 +78,12 @@ TEST_P(ThreadTeamTest, TeamsMayWorkInsideTheParts) {
 }
 
 TEST_P(ThreadTeamTest, MayBeMadeAndUnmadeWithoutARound) {
+  std::atomic<int> done = 0;
   for (int i = 0; i < 50; ++i) {
     ThreadTeam team(GetParam());
-    if (i % 2) team.run(2, [](int) {});
+    if (i % 2) team.run(2, [&](int) { ++done; });
   }
+  EXPECT_EQ(done, 50);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ThreadTeamTest, testing::Values(1, 2, 3, 8));
