@@ -24,7 +24,7 @@ Network checked(Network network) {
 Pipeline::State::State(Network watched, PipelineOptions chosen)
     : network(checked(std::move(watched))),
       options(chosen),
-      detector(network, {chosen.model, chosen.detection.minimum_share}),
+      detector(network, {chosen.model, chosen.detection.minimum_share, chosen.detection.without}),
       threshold(chosen.detection.false_alarms_per_day, network.bin_seconds,
                 cell_count(network.shape())),
       events(network, chosen.detection.close_after_slices) {}

@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "core/detect/parts.h"
 #include "core/detect/report.h"
 #include "core/model/options.h"
 #include "core/traffic/network.h"
@@ -21,10 +22,13 @@ struct DetectionOptions {
   double false_alarms_per_day = 1.0;  // per network: the budget that thresholds are calibrated to
   double minimum_share = 0.01;        // an excess below this share of the traffic counts less
   int close_after_slices = 3;         // quiet slices before an event closes
+  detect::PartsLeftOut without = {};  // for ablations
 };
 
 struct PipelineOptions {
-  model::FactorizerOptions model;
+  // Its window is a day, in so many means. Few components: with ten of them the model of a small
+  // network learns an incident of hours as normal.
+  model::FactorizerOptions model = {.max_rank = 4};
   DetectionOptions detection;
 };
 

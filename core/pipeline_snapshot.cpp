@@ -16,7 +16,7 @@ namespace outlierd {
 namespace {
 
 constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'P', 'I', 'P', 'E'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::uint64_t kMostNames = 1u << 20;
 constexpr const char* kContradiction = "the snapshot contradicts itself";
 

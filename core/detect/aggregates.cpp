@@ -6,7 +6,6 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr float kCellClip = 4.0f;
 constexpr float kSigmaOfMean = 1.29f;
 constexpr float kClip = 3.0f;
 constexpr float kFastClip = 8.0f;
@@ -36,16 +35,10 @@ void NodeSums::clear() {
   std::fill(count_.begin(), count_.end(), 0.0f);
 }
 
-void NodeSums::add(std::size_t series, float deviation) {
-  sum_[series] += std::clamp(deviation, -kCellClip, kCellClip);
-  count_[series] += 1.0f;
-}
-
 void NodeSums::finish() {
   for (std::size_t i = 0; i < sum_.size(); ++i) {
     deviation_[i] = 0.0f;
     if (count_[i] < 1.0f || count_[i] < kSeenShare * usual_[i]) continue;
-    sum_[i] /= std::sqrt(count_[i]);
     if (seen_[i] == 0) continue;
     deviation_[i] = (sum_[i] - level_[i]) / std::max({spread_[i], fast_[i], least_spread_});
   }

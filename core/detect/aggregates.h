@@ -1,9 +1,8 @@
 #pragma once
-// Rows, columns and shifts of one view at one horizon (MODEL section 6 step 5 and c).
+// Rows, columns and shifts at one horizon (MODEL section 6 step 5 and c).
 //
-// A row is the sum of its cells' clipped deviations over the root of their number, against a level
-// and a spread of its own; a column likewise. A shift is, for each destination, the smaller of the
-// largest rise and the largest fall.
+// A row or a column is a number made of its cells, whatever it is, against a level and a spread of
+// its own. A shift is, for each destination, the smaller of the largest rise and the largest fall.
 
 #include <cstdint>
 #include <span>
@@ -17,13 +16,12 @@ namespace outlierd::detect {
 // Sums with a level and a spread of their own, nodes x metrics of them.
 class NodeSums {
  public:
-  NodeSums(std::size_t series, float horizon_bins, double bins_a_day, float least_spread = 0.3f);
+  NodeSums(std::size_t series, float horizon_bins, double bins_a_day, float least_spread);
 
   void clear();
-  void add(std::size_t series, float deviation);  // of one cell
-  // Instead of add(): the sum itself, of so many cells.
+  // The sum, and of how many cells.
   void set(std::size_t series, float sum, float cells) {
-    sum_[series] = sum * std::sqrt(cells);
+    sum_[series] = sum;
     count_[series] = cells;
   }
   // The deviation of each sum; 0 where fewer than half of the usual cells were seen.

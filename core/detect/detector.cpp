@@ -14,30 +14,6 @@ constexpr float kLargestValue = 1e9f;  // its fourth power is a float
 
 }  // namespace
 
-Side::Side(std::size_t series, double bins_a_day)
-    : count(series, 0.0f),
-      excess(series, 0.0f),
-      tail(series, 0.0f),
-      most(series, 0.0f),
-      observed(series, 0.0),
-      expected(series, 0.0) {
-  for (std::size_t k = 0; k < kHorizons; ++k) {
-    volumes.emplace_back(series, kHorizonBins[k], bins_a_day, 1e-12f);
-    recent[k].assign(series, 0.0f);
-    recent_now[k].assign(series, 0.0f);
-  }
-}
-
-void Side::clear() {
-  for (auto* column : {&count, &excess}) std::fill(column->begin(), column->end(), 0.0f);
-  for (auto* column : {&observed, &expected}) std::fill(column->begin(), column->end(), 0.0);
-}
-
-void Side::exchange(StateStream& stream) {
-  for (NodeSums& volume : volumes) volume.exchange(stream);
-  for (auto& column : recent) stream.per_node(column);
-}
-
 Detector::Detector(const Network& network, DetectorOptions options)
     : team_(options.model.threads),
       network_(network),
@@ -49,13 +25,10 @@ Detector::Detector(const Network& network, DetectorOptions options)
       low_rank_(network.shape(), options.model, network.bin_seconds),
       plain_(places_.row.size(), places_, 86400.0 / network.bin_seconds),
       daily_(places_.row.size(), places_, 86400.0 / network.bin_seconds),
-      rows_(places_.series, 86400.0 / network.bin_seconds),
-      columns_(places_.series, 86400.0 / network.bin_seconds),
-      total_(network.metrics.size(), 0.0),
+      channels_(network, options.minimum_share, options.without),
       standard_(network.shape()) {
   const std::size_t cells = places_.row.size();
-  for (auto* columns : {&excess_, &excess_now_, &centre_})
-    columns->fill(std::vector<float>(cells, 0.0f));
+  centre_.fill(std::vector<float>(cells, 0.0f));
   run_.assign(cells, 0);
   flagged_.assign(cells, 0);
   for (auto* column : {&value_, &plain_value_, &daily_value_}) column->assign(cells, 0.0f);
@@ -80,25 +53,15 @@ const CellScores& Detector::score(const Slice& slice, int second_of_day) {
     if (part == 1) daily_.score(daily_value_, standard_.observed, places_);
   });
   expect();
-  score_cells_and_sums();
+  channels_.score(channels_input(), team_);
+  scores_.tail = channels_.tail();
+  scores_.own_tail = channels_.own_tail();
   return scores_;
-}
-
-void Detector::score_cells_and_sums() {
-  measure_excess_of_cells();
-  score_cells();
-  for (std::size_t k = 0; k < kHorizons; ++k) {
-    measure_excess_of_sides(k);
-    score_side(k, rows_, plain_.rows(k), daily_.rows(k));
-    score_side(k, columns_, plain_.columns(k), daily_.columns(k));
-    spread_to_cells(k);
-    score_shifts(k);
-  }
 }
 
 // Steps 1 to 3: values, standardised; the low-rank part taken out, or the daily profile.
 void Detector::standardize() {
-  for_cells([&](std::size_t begin, std::size_t end) {
+  for_cells(team_, value_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t cell = begin; cell < end; ++cell) {
       standard_.observed[cell] = slice_.observed[cell] && level_.known(cell);
       standard_.values[cell] = 0.0;
@@ -109,6 +72,11 @@ void Detector::standardize() {
       daily_value_[cell] = seasonal_.standard(cell, value_[cell] - profile_.value(cell));
     }
   });
+  if (options_.without.has(Part::kLowRank)) {
+    for (std::size_t cell = 0; cell < value_.size(); ++cell)
+      plain_value_[cell] = float(standard_.values[cell]);
+    return;
+  }
   const std::vector<float>& low_rank = low_rank_.expected(standard_);
   for (std::size_t cell = 0; cell < value_.size(); ++cell)
     plain_value_[cell] = float(standard_.values[cell]) - low_rank[cell];
@@ -119,13 +87,14 @@ float Detector::centre_value(std::size_t horizon, std::size_t cell) const {
   const float low_rank = low_rank_.last_expected()[cell];
   const float plain =
       level_.level(cell) + level_.spread(cell) * (low_rank + plain_.horizons.centre(horizon, cell));
+  if (options_.without.has(Part::kDaily)) return std::clamp(plain, 0.0f, kLargestValue);
   const float daily = profile_.value(cell) + seasonal_.level(cell) +
                       seasonal_.spread(cell) * daily_.horizons.centre(horizon, cell);
   return std::clamp(0.5f * (plain + daily), 0.0f, kLargestValue);
 }
 
 void Detector::expect() {
-  for_cells([&](std::size_t begin, std::size_t end) {
+  for_cells(team_, value_.size(), [&](std::size_t begin, std::size_t end) {
     for (std::size_t cell = begin; cell < end; ++cell) {
       scores_.expected[cell] = kUnknown;
       if (!level_.known(cell)) continue;
@@ -145,7 +114,8 @@ void Detector::band(std::size_t cell, float tail, float& low, float& high) const
   };
   const float middle = centre_value(0, cell);
   low = scale_.volume_of(std::max(0.0f, middle - reach(tail, false)));
-  high = scale_.volume_of(std::min(kLargestValue, middle + reach(tail / kUpwardCells, true)));
+  high = scale_.volume_of(
+      std::min(kLargestValue, middle + reach(tail / Channels::kUpwardCells, true)));
 }
 
 }  // namespace outlierd::detect

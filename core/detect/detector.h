@@ -10,8 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "core/detect/channels.h"
 #include "core/detect/daily_profile.h"
 #include "core/detect/low_rank_view.h"
+#include "core/detect/parts.h"
 #include "core/detect/report.h"
 #include "core/detect/standardizer.h"
 #include "core/detect/state_stream.h"
@@ -26,6 +28,7 @@ namespace outlierd::detect {
 struct DetectorOptions {
   model::FactorizerOptions model;
   double minimum_share = 0.01;
+  PartsLeftOut without = {};
 };
 
 // Per cell; NaN where there is nothing to say.
@@ -33,24 +36,6 @@ struct CellScores {
   std::vector<float> tail;      // -log10 of how rarely it is so far out; its sign is the direction
   std::vector<float> own_tail;  // the same by the cell's own history alone
   std::vector<float> expected;  // in the unit of the data
-};
-
-// Rows or columns as volumes, against the sum of what is expected of their cells.
-struct Side {
-  Side(std::size_t series, double bins_a_day);
-  void clear();
-  void add(std::uint32_t series, float share, double volume, double centre) {
-    count[series] += 1.0f;
-    excess[series] += share;
-    observed[series] += volume;
-    expected[series] += centre;
-  }
-  void exchange(StateStream& stream);
-
-  std::vector<NodeSums> volumes;                                 // at each horizon
-  std::array<std::vector<float>, kHorizons> recent, recent_now;  // gap between the two
-  std::vector<float> count, excess, tail, most;                  // of one horizon at hand
-  std::vector<double> observed, expected;
 };
 
 class Detector {
@@ -72,38 +57,18 @@ class Detector {
   void exchange(StateStream& stream);
 
  private:
-  static constexpr float kUpwardCells = 0.9f;  // d: what a rise of one bin counts
-
-  // Calls f(begin, end) for ranges that together are all cells, on the team's threads. What f does
-  // to one cell must not touch another.
-  template <class F>
-  void for_cells(const F& f) {
-    const std::size_t cells = places_.row.size();
-    const int parts = int(std::min<std::size_t>(kMostParts, 1 + cells / kLeastPart));
-    team_.run(parts, [&](int part) {
-      f(cells * std::size_t(part) / std::size_t(parts),
-        cells * std::size_t(part + 1) / std::size_t(parts));
-    });
-  }
-
-  static constexpr std::size_t kMostParts = 16, kLeastPart = 20000;
-
   // One function a step of section 6; each reads what the steps before it left.
   void standardize();
   void expect();
   float centre_value(std::size_t horizon, std::size_t cell) const;
-  void score_cells_and_sums();
-  void measure_excess_of_cells();
-  void measure_excess_of_sides(std::size_t horizon);
-  void score_cells();
-  void score_side(std::size_t horizon, Side& side, const NodeSums& plain, const NodeSums& daily);
-  void spread_to_cells(std::size_t horizon);
-  void score_shifts(std::size_t horizon);
-  void raise(std::size_t cell, float tail);
-  float gate(float excess) const;
+  Channels::Input channels_input() const {
+    const std::span<const View* const> views(views_);
+    return {options_.without.has(Part::kDaily) ? views.first(1) : views, standard_.observed,
+            slice_.values, centre_, scale_};
+  }
   void learn_cell(std::size_t cell);
   int patience() const;
-  void learn_total();
+  void learn_volume();
   void adopt_scale();
 
   model::ThreadTeam team_;
@@ -116,15 +81,14 @@ class Detector {
   Standardizer level_, seasonal_;  // of the values; of what the daily profile leaves
   LowRankView low_rank_;
   View plain_, daily_;  // of what the low-rank part leaves; of what the profile leaves
-  Side rows_, columns_;
-  std::vector<double> total_;                         // by metric: the network's traffic, slowly
-  std::array<std::vector<float>, kHorizons> excess_;  // recent share of the traffic, signed
-  std::vector<std::uint8_t> run_;                     // slices in a row a cell was flagged
+  std::array<const View*, 2> views_ = {&plain_, &daily_};
+  Channels channels_;
+  std::vector<std::uint8_t> run_;  // slices in a row a cell was flagged
 
   // Of the slice at hand.
   Slice slice_, standard_;
   std::vector<float> value_, plain_value_, daily_value_;
-  std::array<std::vector<float>, kHorizons> excess_now_, centre_;
+  HorizonColumns centre_;
   CellScores scores_;
   std::vector<std::uint8_t> flagged_;  // 1 for a flagged cell, else 0
   std::vector<std::uint32_t> settled_;

@@ -6,26 +6,37 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr int kMeanSeconds = 1800;
-constexpr int kDayOfMeans = 48;
-constexpr int kMaxRank = 4;
+constexpr int kDay = 86400;
 constexpr int kSweeps = 3;
+constexpr int kFirstMeans = 6;  // that the factors start from, of some seven hours
 constexpr double kNoiseWeight = 0.02;
 
-model::FactorizerOptions day_long(model::FactorizerOptions options) {
+model::FactorizerOptions slow(model::FactorizerOptions options) {
   options.rules = model::Rules::kOutlierd;
-  options.window = kDayOfMeans;
-  options.max_rank = std::min(options.max_rank, kMaxRank);
   options.warm_sweeps = kSweeps;
+  options.cold_start_slices = std::min(options.cold_start_slices, kFirstMeans);
   return options;
+}
+
+// The nodes with the loadings of greatest magnitude, greatest first.
+std::vector<ModelComponent::Node> strongest(const std::vector<double>& loadings) {
+  std::vector<ModelComponent::Node> nodes;
+  for (std::size_t node = 0; node < loadings.size(); ++node)
+    nodes.push_back({int(node), loadings[node]});
+  const auto end = nodes.begin() + std::ptrdiff_t(std::min(nodes.size(), kMostComponentNodes));
+  std::partial_sort(nodes.begin(), end, nodes.end(), [](const auto& x, const auto& y) {
+    return std::abs(x.loading) > std::abs(y.loading);
+  });
+  nodes.erase(end, nodes.end());
+  return nodes;
 }
 
 }  // namespace
 
 LowRankView::LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds)
     : shape_(shape),
-      factorizer_(shape, day_long(options)),
-      bins_a_mean_(std::clamp(kMeanSeconds / bin_seconds, 1, 255)),
+      factorizer_(shape, slow(options)),
+      bins_a_mean_(std::clamp(kDay / options.window / bin_seconds, 1, 255)),
       sum_(cell_count(shape), 0.0f),
       count_(sum_.size(), 0),
       expected_(sum_.size(), 0.0f),
@@ -83,7 +94,11 @@ void LowRankView::learn(const Slice& cleaned) {
 
 ModelSummary LowRankView::summary() const {
   ModelSummary summary = summary_;
-  if (factorizer_.warm()) summary.component_strengths = factorizer_.component_strengths();
+  if (!factorizer_.warm()) return summary;
+  summary.component_strengths = factorizer_.component_strengths();
+  for (const model::Component& component : factorizer_.components())
+    summary.components.push_back(
+        {component.strength, strongest(component.loadings[0]), strongest(component.loadings[1])});
   return summary;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the cells of a network do together (MODEL section 6 step 3 and e): a factorizer of
-// half-hour means over a day, learned every half hour; every bin is set against its fixed factors,
+// What the cells of a network do together (MODEL section 6 step 3 and e): a factorizer whose window
+// is a day in `window` means, learned once a mean; every bin is set against its fixed factors,
 // outliers taken out, with a noise of its own.
 //
 // Values are standardised; what is learned is the cleaned slice.

@@ -53,12 +53,24 @@ struct EventUpdate {
   Event event;
 };
 
+// One pattern that all pairs share, and the nodes that take part in it most, greatest share first.
+struct ModelComponent {
+  struct Node {
+    int node = 0;
+    double loading = 0.0;  // of a vector of length one over all nodes; its sign is relative
+  };
+  double strength = 0.0;  // as in component_strengths
+  std::vector<Node> origins, destinations;
+};
+inline constexpr std::size_t kMostComponentNodes = 8;
+
 struct ModelSummary {
   std::string status = "warming_up";  // of the last slice: converged, iteration_limit, ...
   int rank = 0, iterations = 0;
   double noise_precision = 0.0;
   double evidence_bound = std::numeric_limits<double>::quiet_NaN();  // NaN: not computed
   std::vector<double> component_strengths;                           // strongest first
+  std::vector<ModelComponent> components;  // the same, with their nodes; not kept by the store
 };
 
 struct SliceReport {

@@ -15,10 +15,8 @@ Places::Places(const Network& network) : series(network.nodes.size() * network.m
 
 View::View(std::size_t cells, const Places& places, double bins_a_day)
     : horizons(cells, bins_a_day) {
-  for (float bins : kHorizonBins) {
+  for (std::size_t k = 0; k < kHorizons; ++k) {
     cells_.emplace_back(cells);
-    rows_.emplace_back(places.series, bins, bins_a_day);
-    columns_.emplace_back(places.series, bins, bins_a_day);
     shifts_.emplace_back(places.series);
   }
 }
@@ -28,26 +26,17 @@ void View::score(std::span<const float> values, std::span<const std::uint8_t> ob
   horizons.score(values, observed);
   for (std::size_t k = 0; k < kHorizons; ++k) {
     const std::span<const float> deviation = horizons.deviation(k);
-    rows_[k].clear();
-    columns_[k].clear();
     shifts_[k].clear();
     for (std::size_t cell = 0; cell < deviation.size(); ++cell) {
       if (!observed[cell]) continue;
-      rows_[k].add(places.row[cell], deviation[cell]);
-      columns_[k].add(places.column[cell], deviation[cell]);
       shifts_[k].add(places.column[cell], places.origin[cell], deviation[cell]);
     }
-    rows_[k].finish();
-    columns_[k].finish();
     shifts_[k].finish();
   }
 }
 
-void View::learn_tails(std::span<const std::uint8_t> observed, bool ready) {
+void View::learn_tails(std::span<const std::uint8_t> observed) {
   for (std::size_t k = 0; k < kHorizons; ++k) {
-    rows_[k].learn(ready);
-    columns_[k].learn(ready);
-    if (!ready) continue;
     shifts_[k].learn();
     const std::span<const float> deviation = horizons.deviation(k);
     for (std::size_t cell = 0; cell < deviation.size(); ++cell)
@@ -60,8 +49,6 @@ void View::exchange(StateStream& stream) {
   horizons.exchange(stream);
   for (std::size_t k = 0; k < kHorizons; ++k) {
     cells_[k].exchange_cells(stream);
-    rows_[k].exchange(stream);
-    columns_[k].exchange(stream);
     shifts_[k].exchange(stream);
   }
 }

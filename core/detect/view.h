@@ -1,6 +1,6 @@
 #pragma once
-// One way of looking at the cells: their horizons, and what is made of these at each horizon, down
-// to tail scores (MODEL section 6 steps 4 to 6).
+// One way of looking at the cells: their horizons, and the tail scores of these and of shifts
+// between two cells (MODEL section 6 steps 4 to 6).
 
 #include <array>
 #include <span>
@@ -31,20 +31,17 @@ class View {
   float cell_tail(std::size_t horizon, std::size_t cell) const {
     return cells_[horizon].score(cell, horizons.deviation(horizon)[cell]);
   }
-  const NodeSums& rows(std::size_t horizon) const { return rows_[horizon]; }
-  const NodeSums& columns(std::size_t horizon) const { return columns_[horizon]; }
   const Shifts& shifts(std::size_t horizon) const { return shifts_[horizon]; }
   const Tails& tails(std::size_t horizon) const { return cells_[horizon]; }
 
   // What the series' tails learn of the slice at hand; the cells' horizons learn on their own.
-  void learn_tails(std::span<const std::uint8_t> observed, bool ready);
+  void learn_tails(std::span<const std::uint8_t> observed);
   void exchange(StateStream& stream);
 
   CellHorizons horizons;
 
  private:
   std::vector<Tails> cells_;
-  std::vector<NodeSums> rows_, columns_;
   std::vector<Shifts> shifts_;
 };
 

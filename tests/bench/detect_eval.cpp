@@ -4,6 +4,7 @@
 //   outlierd_detect_eval TRAFFIC.csv[.gz] [--scores OUT.csv] [--raw OUT.f32] [--budget
 //   ALARMS_A_DAY]
 //                        [--start 2004-05-01T00:00:00Z --days 14] [--events]
+//                        [--without PART]: for ablations, a number of detect::Part
 //
 // Prints the slices a second, the alarms a day at the threshold in force after `--from` of the
 // stretch (0.4 unless said), and the events it opened.
@@ -31,7 +32,7 @@ struct Command {
   std::string file, scores, raw, start;
   double days = 1e9, budget = 1.0, from = 0.4;
   bool events = false;
-  int simulate = 0, threads = 1;
+  int simulate = 0, threads = 1, without = -1;
 };
 
 std::optional<Command> parse(int argc, char** argv) {
@@ -60,6 +61,8 @@ std::optional<Command> parse(int argc, char** argv) {
       command.budget = std::stod(value);
     } else if (word == "--simulate") {
       command.simulate = std::stoi(value);
+    } else if (word == "--without") {
+      command.without = std::stoi(value);
     } else if (word == "--threads") {
       command.threads = std::stoi(value);
     } else if (word == "--from") {
@@ -147,6 +150,8 @@ int run(const Command& command) {
   const Traffic traffic = traffic_of(*table, command);
   PipelineOptions options;
   options.detection.false_alarms_per_day = command.budget;
+  if (command.without >= 0)
+    options.detection.without = detect::PartsLeftOut(detect::Part(command.without));
   Pipeline pipeline(traffic.network, options);
   std::vector<std::vector<float>> scores;
   std::vector<float> peaks;

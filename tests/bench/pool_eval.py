@@ -32,7 +32,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool"); parser.add_argument("folder")
     parser.add_argument("--jobs", type=int, default=2); parser.add_argument("--seeds", default=""); parser.add_argument("--only", default="")
-    parser.add_argument("--names", default=""); parser.add_argument("--dump", default="")
+    parser.add_argument("--names", default=""); parser.add_argument("--extra", default="", help="options for TOOL")
     a = parser.parse_args()
     sets = []
     for path in sorted(glob.glob(os.path.join(a.folder, "*.labels.json"))):
@@ -44,8 +44,8 @@ def main():
     with tempfile.TemporaryDirectory(dir="/dev/shm") as tmp, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         twins = {}
         for _, l in sets: twins.setdefault((l["source"], l["start"], l["days"]), os.path.join(tmp, "clean%d" % len(twins)))
-        jobs = {raw: pool.submit(run, a.tool, key[0], raw, ["--start", key[1], "--days", str(key[2])]) for key, raw in twins.items()}
-        jobs2 = [pool.submit(run, a.tool, name + ".csv.gz", os.path.join(tmp, "set%d" % i), []) for i, (name, _) in enumerate(sets)]
+        jobs = {raw: pool.submit(run, a.tool, key[0], raw, ["--start", key[1], "--days", str(key[2])] + a.extra.split()) for key, raw in twins.items()}
+        jobs2 = [pool.submit(run, a.tool, name + ".csv.gz", os.path.join(tmp, "set%d" % i), a.extra.split()) for i, (name, _) in enumerate(sets)]
         for key, raw in twins.items(): print(jobs[raw].result())
         found = collections.defaultdict(list)
         cache = {}

@@ -105,6 +105,39 @@ TEST(Pipeline, NamesADropADdosAScanAnOutageAndAShift) {
   }
 }
 
+// Half more on one pair of this network passes for noise (its neighbour test below); on all pairs
+// of a destination at once it does not.
+TEST(Pipeline, FlagsManySmallRisesTowardsOneNodeThatNoneOfWouldBeFlaggedAlone) {
+  const Network network = small_network();
+  const auto flagged_towards = [&](const std::vector<int>& origins) {
+    const Outcome result = run(network, 12, [&](int bin, Slice& slice) {
+      if (bin < 4 || bin >= 8) return;
+      for (int from : origins) slice.values[network.cell(from, 3)] *= 1.4;
+    });
+    std::set<int> found;
+    for (int bin = 4; bin < 8; ++bin)
+      for (const Anomaly& anomaly : result.reports[std::size_t(bin)].anomalies)
+        if (anomaly.destination == 3 && anomaly.up) found.insert(anomaly.origin);
+    return found;
+  };
+  for (int alone : {0, 5, 7}) EXPECT_TRUE(flagged_towards({alone}).empty()) << "origin " << alone;
+  EXPECT_GE(flagged_towards({0, 1, 2, 4, 5, 6, 7}).size(), 4u);
+}
+
+TEST(Pipeline, FindsARiseThatTakesHoursToComeAtTheLatestWhenItIsWhole) {
+  const Network network = small_network();
+  constexpr int kHours = 4 * 12;
+  const std::size_t cell = network.cell(6, 1);
+  const Outcome result = run(network, kHours + 20, [&](int bin, Slice& slice) {
+    if (bin >= 4) slice.values[cell] *= 1.0 + 4.0 * std::min(1.0, double(bin - 4) / kHours);
+  });
+  bool found = false;
+  for (const SliceReport& report : result.reports)
+    for (const Anomaly& anomaly : report.anomalies)
+      found = found || (anomaly.origin == 6 && anomaly.destination == 1 && anomaly.up);
+  EXPECT_TRUE(found);
+}
+
 TEST(Pipeline, ALastingStepIsOneEventThatEndsAsALevel) {
   const Network network = small_network();
   const Outcome result = run(network, 200, [&](int bin, Slice& slice) {

@@ -1,0 +1,118 @@
+#pragma once
+// From the tail scores of views to one score a cell (MODEL section 6 steps 5 to 7): the cells
+// themselves, rows and columns, shifts, at every horizon; each gated by its own excess, the largest
+// wins. Whatever predicts the cells, this is what makes decisions of its residuals.
+//
+// score() says it and changes nothing that is learned; learn() then takes the slice in.
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/detect/aggregates.h"
+#include "core/detect/parts.h"
+#include "core/detect/state_stream.h"
+#include "core/detect/tails.h"
+#include "core/detect/view.h"
+#include "core/detect/volume_scale.h"
+#include "core/model/thread_team.h"
+
+namespace outlierd::detect {
+
+using HorizonColumns = std::array<std::vector<float>, kHorizons>;
+
+// Rows or columns at one horizon: how surprising their cells are together, and their volumes
+// against the sum of what is expected of their cells.
+struct Side {
+  Side(std::size_t series, float horizon_bins, double bins_a_day);
+  void clear();
+  void add(std::uint32_t series, float share, float surprise, double volume, double centre) {
+    count[series] += 1.0f;
+    excess[series] += share;
+    (surprise > 0.0f ? rise : fall)[series] += std::abs(surprise);
+    observed[series] += volume;
+    expected[series] += centre;
+  }
+  void learn(bool tails);
+  void exchange(StateStream& stream);
+
+  NodeSums rises, falls, volumes;
+  std::vector<float> recent;  // gap between the two volumes
+
+  // Of the slice at hand.
+  std::vector<float> count, excess, rise, fall, recent_now, tail, most;
+  std::vector<double> observed, expected;
+};
+
+class Channels {
+ public:
+  static constexpr float kUpwardCells = 0.9f;  // d: what a rise of one bin counts
+
+  struct Input {
+    std::span<const View* const> views;      // scored; what they say is averaged
+    std::span<const std::uint8_t> observed;  // cells that have a score
+    std::span<const double> volumes;         // of the cells observed
+    const HorizonColumns& centre;            // the volume that each horizon compares with
+    const VolumeScale& scale;
+  };
+
+  Channels(const Network& network, double minimum_share, PartsLeftOut without = {});
+
+  void score(const Input& input, model::ThreadTeam& team);
+  // Signed -log10 of the rate; NaN where there is no score.
+  const std::vector<float>& tail() const { return tail_; }
+  // The same by the cell's own history alone.
+  const std::vector<float>& own_tail() const { return own_tail_; }
+
+  // The slice of the last score(); `measured` are the cells whose volume counts in the traffic,
+  // what was not measured counts as expected, where that is known (not NaN).
+  void learn(const Input& input, std::span<const std::uint8_t> measured,
+             std::span<const float> expected, bool ready, model::ThreadTeam& team);
+  void exchange(StateStream& stream);
+
+ private:
+  static constexpr float kThousandth = 1e-3f;  // of the traffic: the unit of share_tails_
+
+  void measure_cell(const Input& input, std::size_t cell);
+  void score_cell(const Input& input, std::size_t cell);
+  void measure_sides(const Input& input, std::size_t horizon);
+  void score_side(const Input& input, std::size_t horizon, Side& side, float weight);
+  void find_most(std::size_t horizon);
+  void spread_to_cell(const Input& input, std::size_t horizon, std::size_t cell);
+  void score_shifts(const Input& input, std::size_t horizon);
+  void raise(std::size_t cell, float tail);
+  float gate(float excess) const;
+  void learn_total(const Input& input, std::span<const std::uint8_t> measured,
+                   std::span<const float> expected);
+
+  std::size_t nodes_, metrics_;
+  int bin_seconds_;
+  float minimum_share_;
+  PartsLeftOut without_;
+  Places places_;
+  std::int64_t bins_ = 0;
+  std::vector<Side> rows_, columns_;  // at each horizon
+  std::vector<Tails> share_tails_;    // of excess_, at each horizon but the first
+  HorizonColumns excess_;             // recent share of the traffic, signed
+  std::vector<double> total_;         // by metric: the network's traffic, slowly
+
+  // Of the slice at hand.
+  HorizonColumns excess_now_, cell_tail_;
+  std::vector<float> tail_, own_tail_;
+};
+
+// Calls f(begin, end) for ranges that together are all cells, on the team's threads. What f does to
+// one cell must not touch another.
+template <class F>
+void for_cells(model::ThreadTeam& team, std::size_t cells, const F& f) {
+  constexpr std::size_t kMostParts = 16, kLeastPart = 20000;
+  const int parts = int(std::min(kMostParts, 1 + cells / kLeastPart));
+  team.run(parts, [&](int part) {
+    f(cells * std::size_t(part) / std::size_t(parts),
+      cells * std::size_t(part + 1) / std::size_t(parts));
+  });
+}
+
+}  // namespace outlierd::detect
