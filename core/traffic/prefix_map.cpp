@@ -1,0 +1,105 @@
+#include "core/traffic/prefix_map.h"
+
+#include <algorithm>
+#include <array>
+
+namespace outlierd {
+namespace {
+
+constexpr std::size_t kRootSlots = 65536, kSlots = 256;
+
+void clear_beyond(IpAddress& address, int length) {
+  for (int byte = 0; byte < 16; ++byte) {
+    const int kept = std::clamp(length - 8 * byte, 0, 8);
+    address.bytes[std::size_t(byte)] &= std::uint8_t(0xff << (8 - kept));
+  }
+}
+
+// Outer prefixes before those inside them.
+bool comes_before(const PrefixValue& a, const PrefixValue& b) {
+  if (a.prefix.family != b.prefix.family) return a.prefix.family < b.prefix.family;
+  if (a.prefix.bytes != b.prefix.bytes) return a.prefix.bytes < b.prefix.bytes;
+  return a.length < b.length;
+}
+
+}  // namespace
+
+class PrefixMap::Builder {
+ public:
+  explicit Builder(PrefixMap& map) : map_(map) {}
+
+  void root(std::span<const PrefixValue> prefixes, std::vector<std::uint32_t>& out) {
+    if (prefixes.empty()) return;
+    out.assign(kRootSlots, kNone);
+    fill(prefixes, 0, 16, out);
+  }
+
+ private:
+  // The slots of the bits from `depth` to `depth + width`; what is longer becomes chunks.
+  void fill(std::span<const PrefixValue> prefixes, int depth, int width,
+            std::span<std::uint32_t> slots) {
+    const auto slot_at = [&](const PrefixValue& one) {
+      const std::size_t byte = std::size_t(depth / 8);
+      return width == 16 ? slot_of(one.prefix) : std::size_t(one.prefix.bytes[byte]);
+    };
+    for (const PrefixValue& one : prefixes) {
+      if (one.length > depth + width) continue;
+      const std::size_t first = slot_at(one);
+      const std::size_t covered = std::size_t{1}
+                                  << (depth + width - std::max<int>(one.length, depth));
+      std::fill_n(slots.begin() + std::ptrdiff_t(first), covered, one.value);
+    }
+    for (std::size_t begin = 0; begin < prefixes.size();) {
+      if (prefixes[begin].length <= depth + width) {
+        ++begin;
+        continue;
+      }
+      const std::size_t slot = slot_at(prefixes[begin]);
+      std::size_t end = begin;
+      while (end < prefixes.size() && prefixes[end].length > depth + width &&
+             slot_at(prefixes[end]) == slot)
+        ++end;
+      slots[slot] = chunk(prefixes.subspan(begin, end - begin), depth + width, slots[slot]);
+      begin = end;
+    }
+  }
+
+  std::uint32_t chunk(std::span<const PrefixValue> prefixes, int depth, std::uint32_t outer) {
+    std::array<std::uint32_t, kSlots> slots;
+    slots.fill(outer);
+    fill(prefixes, depth, 8, slots);
+    Chunk chunk;
+    chunk.first = std::uint32_t(map_.entries_.size());
+    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+      if (slot % 64 == 0)
+        chunk.before[slot / 64] = std::uint16_t(map_.entries_.size() - chunk.first);
+      if (slot > 0 && slots[slot] == slots[slot - 1]) continue;
+      chunk.changes[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      map_.entries_.push_back(slots[slot]);
+    }
+    map_.chunks_.push_back(chunk);
+    return kChunk | std::uint32_t(map_.chunks_.size() - 1);
+  }
+
+  PrefixMap& map_;
+};
+
+PrefixMap::PrefixMap(std::vector<PrefixValue> prefixes) {
+  for (PrefixValue& one : prefixes) clear_beyond(one.prefix, one.length);
+  std::stable_sort(prefixes.begin(), prefixes.end(), comes_before);
+  const auto six = std::find_if(prefixes.begin(), prefixes.end(),
+                                [](const PrefixValue& one) { return one.prefix.family == 6; });
+  const auto fours = std::size_t(six - prefixes.begin());
+  Builder builder(*this);
+  builder.root(std::span(prefixes).first(fours), root4_);
+  builder.root(std::span(prefixes).subspan(fours), root6_);
+  chunks_.shrink_to_fit();
+  entries_.shrink_to_fit();
+}
+
+std::size_t PrefixMap::bytes() const {
+  return (root4_.capacity() + root6_.capacity() + entries_.capacity()) * sizeof(std::uint32_t) +
+         chunks_.capacity() * sizeof(Chunk);
+}
+
+}  // namespace outlierd
