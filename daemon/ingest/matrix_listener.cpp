@@ -214,13 +214,19 @@ class Session : public AnySession, public std::enable_shared_from_this<Session<S
     const auto self = this->shared_from_this();
     while (reading_ || !slots_.empty()) {
       std::string text;
+      bool room = false;
       while (!slots_.empty() && slots_.front()) {
-        text += *slots_.front();
-        text += '\n';
+        if (!slots_.front()->empty()) {
+          text += *slots_.front();
+          text += '\n';
+        }
         slots_.pop_front();
         ++first_slot_;
+        room = true;
       }
       if (text.empty()) {
+        if (room) changed_.cancel();
+        if (!reading_ && slots_.empty()) break;
         co_await changed_.async_wait(kNoThrow);
         if (!is_open()) break;
         continue;
@@ -335,6 +341,10 @@ class MatrixListener::State : public std::enable_shared_from_this<State> {
         co_await timer.async_wait(kNoThrow);
         continue;
       }
+      if (!may_connect(socket)) {
+        ++shared_->counters.unauthorized;
+        continue;
+      }
       if (shared_->counters.open >= shared_->options.max_connections) {
         ++shared_->counters.refused;
         const std::string text = refused_answer(0, "too many connections") + '\n';
@@ -346,6 +356,14 @@ class MatrixListener::State : public std::enable_shared_from_this<State> {
       ++shared_->counters.accepted;
       begin(std::move(socket));
     }
+  }
+
+  static bool may_connect(const Unix::socket&) { return true; }
+  bool may_connect(const tcp::socket& socket) const {
+    if (!shared_->options.may_connect) return true;
+    error_code error;
+    const tcp::endpoint peer = socket.remote_endpoint(error);
+    return !error && shared_->options.may_connect(peer.address().to_string());
   }
 
   void begin(Unix::socket socket) {

@@ -30,6 +30,8 @@ struct ListenerOptions {
   std::chrono::seconds greeting_time{10};  // for the TLS handshake and, where needed, the token
   std::chrono::seconds write_time{30};     // a reader slower than that is let go
   std::chrono::seconds drain_time{10};     // for answers under way when stopping
+  // Whether a TCP peer of that address may connect; none: anyone.
+  std::function<bool(std::string_view address)> may_connect = {};
 };
 
 struct ListenerCounters {
@@ -45,7 +47,8 @@ struct Backlog {
 
 class MatrixListener {
  public:
-  using Answer = std::function<void(std::string line)>;  // once, on the network thread
+  // Once, on the network thread; an empty line is not sent.
+  using Answer = std::function<void(std::string line)>;
   // The line is followed by MatrixDecoder::kPadding readable bytes. Until the backlog returned, if
   // any, is no longer full, nothing more is read from that connection.
   using OnLine =
