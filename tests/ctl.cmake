@@ -14,3 +14,4 @@ target_compile_definitions(unit_daemon_ctl_outlierctl_test PRIVATE
   OUTLIERCTL="$<TARGET_FILE:outlierctl>")
 add_dependencies(unit_daemon_ctl_outlierctl_test outlierctl)
 outlierd_test(unit/daemon/ctl/replay LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json PLAIN)
+outlierd_test(unit/daemon/ctl/evaluate LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json PLAIN)

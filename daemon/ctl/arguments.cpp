@@ -107,4 +107,9 @@ Arguments& Arguments::between(double low, double high) {
   return *this;
 }
 
+Arguments& Arguments::says_when_given(bool& given) {
+  last_->each([&given](const std::string&) { given = true; });
+  return *this;
+}
+
 }  // namespace outlierd::ctl

@@ -47,6 +47,7 @@ class Arguments {
   Arguments& required();
   Arguments& one_of(std::initializer_list<std::string> choices);
   Arguments& between(double low, double high);
+  Arguments& says_when_given(bool& given);
 
  private:
   template <class Target>

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "daemon/ctl/api_command.h"
@@ -21,6 +23,30 @@ std::string acknowledgement_of(const Json& event) {
   const std::string comment = text_at(*found, "comment");
   return fmt::format("by {} at {}{}", text_at(*found, "by"), text_at(*found, "time"),
                      comment.empty() || comment == "-" ? "" : ": " + comment);
+}
+
+std::string percent(double share) {
+  return std::isnan(share) ? "-" : fmt::format("{:.0f}%", 100.0 * share);
+}
+
+// Who was behind it: the heaviest of each kind, with their share then and as a rule.
+std::string behind_of(const Json& event, bool color) {
+  const auto behind = event.find("behind");
+  if (behind == event.end() || !behind->is_object()) return {};
+  Table table({"BEHIND IT", "", ">SHARE", ">USUAL"});
+  for (const char* kind : {"source_prefix", "destination_prefix", "source_port", "destination_port",
+                           "protocol", "source_as", "destination_as"}) {
+    const auto top = behind->find(kind);
+    if (top == behind->end() || !top->is_array()) continue;
+    std::string name(kind);
+    std::replace(name.begin(), name.end(), '_', ' ');
+    for (std::size_t k = 0; k < std::min<std::size_t>(top->size(), 3); ++k) {
+      const Json& one = (*top)[k];
+      table.add({k == 0 ? name : "", text_at(one, "what"), percent(number_at(one, "share")),
+                 percent(number_at(one, "usual"))});
+    }
+  }
+  return table.empty() ? std::string() : "\n" + table.render(color);
 }
 
 }  // namespace
@@ -77,6 +103,7 @@ std::string event_page(const Json& event, bool color) {
                  short_number(number_at(cell, "expected")),
                  short_number(number_at(cell, "score"))});
   if (!table.empty()) text += "\n" + table.render(color);
+  text += behind_of(event, color);
   return text;
 }
 

@@ -1,5 +1,7 @@
 #include "daemon/ctl/replay.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -19,37 +21,9 @@ Json names_of(const std::vector<int>& indices, const std::vector<std::string>& n
   return list;
 }
 
-std::string event_json(const Event& event, const Network& network) {
-  Json cells = Json::array();
-  for (const EventCell& cell : event.cells)
-    cells.push_back({{"origin", network.nodes[std::size_t(cell.origin)]},
-                     {"destination", network.nodes[std::size_t(cell.destination)]},
-                     {"metric", network.metrics[std::size_t(cell.metric)]},
-                     {"observed", cell.observed},
-                     {"expected", cell.expected},
-                     {"score", cell.score}});
-  const Json object = {{"id", event.id},
-                       {"network", network.name},
-                       {"state", event.open ? "open" : "closed"},
-                       {"shape", name_of(event.shape)},
-                       {"direction", event.up ? "up" : "down"},
-                       {"summary", event.summary},
-                       {"opened", format_time(event.opened)},
-                       {"updated", format_time(event.updated)},
-                       {"closed", event.closed ? Json(format_time(*event.closed)) : Json()},
-                       {"peak_score", event.peak_score},
-                       {"excess", event.excess},
-                       {"origins", names_of(event.origins, network.nodes)},
-                       {"destinations", names_of(event.destinations, network.nodes)},
-                       {"cells", std::move(cells)},
-                       {"acknowledged", nullptr},
-                       {"silenced", false}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 // Which cell of a slice each column of the file is.
 tl::expected<std::vector<std::size_t>, std::string> cells_of(const TrafficColumns& columns,
-                                                             const Network& network) {
+                                                             const Network& network, int metric) {
   std::vector<int> index;
   for (const std::string& node : columns.nodes) {
     const auto found = std::find(network.nodes.begin(), network.nodes.end(), node);
@@ -59,8 +33,8 @@ tl::expected<std::vector<std::size_t>, std::string> cells_of(const TrafficColumn
   }
   std::vector<std::size_t> cells;
   for (const Pair& pair : columns.pairs)
-    cells.push_back(
-        network.cell(index[std::size_t(pair.origin)], index[std::size_t(pair.destination)]));
+    cells.push_back(network.cell(index[std::size_t(pair.origin)],
+                                 index[std::size_t(pair.destination)], metric));
   return cells;
 }
 
@@ -126,7 +100,13 @@ class Outputs {
 
 tl::expected<Network, std::string> network_of(const ReplayOptions& options,
                                               const TrafficReader& reader) {
-  if (options.network) return *options.network;
+  if (options.network) {
+    if (reader.bin_seconds() && *reader.bin_seconds() != options.network->bin_seconds)
+      return tl::unexpected(fmt::format("{}: its bins are of {} s, those of network {} of {} s",
+                                        reader.name(), *reader.bin_seconds(), options.network->name,
+                                        options.network->bin_seconds));
+    return *options.network;
+  }
   if (!reader.bin_seconds()) return tl::unexpected(reader.name() + ": has fewer than two rows");
   Network network;
   network.name = "replay";
@@ -137,6 +117,34 @@ tl::expected<Network, std::string> network_of(const ReplayOptions& options,
 
 }  // namespace
 
+std::string event_json(const Event& event, const Network& network) {
+  Json cells = Json::array();
+  for (const EventCell& cell : event.cells)
+    cells.push_back({{"origin", network.nodes[std::size_t(cell.origin)]},
+                     {"destination", network.nodes[std::size_t(cell.destination)]},
+                     {"metric", network.metrics[std::size_t(cell.metric)]},
+                     {"observed", cell.observed},
+                     {"expected", cell.expected},
+                     {"score", cell.score}});
+  const Json object = {{"id", event.id},
+                       {"network", network.name},
+                       {"state", event.open ? "open" : "closed"},
+                       {"shape", name_of(event.shape)},
+                       {"direction", event.up ? "up" : "down"},
+                       {"summary", event.summary},
+                       {"opened", format_time(event.opened)},
+                       {"updated", format_time(event.updated)},
+                       {"closed", event.closed ? Json(format_time(*event.closed)) : Json()},
+                       {"peak_score", event.peak_score},
+                       {"excess", event.excess},
+                       {"origins", names_of(event.origins, network.nodes)},
+                       {"destinations", names_of(event.destinations, network.nodes)},
+                       {"cells", std::move(cells)},
+                       {"acknowledged", nullptr},
+                       {"silenced", false}};
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 tl::expected<ReplaySummary, std::string> run_replay(
     const ReplayOptions& options,
     const std::function<void(double fraction, std::size_t slices)>& on_progress) {
@@ -144,18 +152,25 @@ tl::expected<ReplaySummary, std::string> run_replay(
   if (!reader) return tl::unexpected(reader.error());
   const auto network = network_of(options, *reader);
   if (!network) return tl::unexpected(network.error());
-  const auto cells = cells_of(reader->columns(), *network);
+  const auto cells = cells_of(reader->columns(), *network, options.metric);
   if (!cells) return tl::unexpected(cells.error());
   if (const std::string problem = options.pipeline.model.problem(); !problem.empty())
     return tl::unexpected(problem);
   if (const std::string problem = model::problem_of(network->shape()); !problem.empty())
     return tl::unexpected(problem);
+  auto made = baselines::make_method(options.method, *network, {.pipeline = options.pipeline});
+  if (!made) return tl::unexpected(made.error());
+  baselines::Method& method = **made;
+  if (!options.events.empty() && !method.finds_events())
+    return tl::unexpected(options.method +
+                          " gives scores, not events: --events needs outlierd or " +
+                          "a calibrated method such as ewma+calibrated");
   Outputs outputs;
   if (auto created = outputs.create(options, reader->columns().names); !created)
     return tl::unexpected(created.error());
 
-  Pipeline pipeline(*network, options.pipeline);
   ReplaySummary summary;
+  summary.finds_events = method.finds_events();
   const double begin = steady_seconds();
   TrafficRow row;
   while (true) {
@@ -165,7 +180,7 @@ tl::expected<ReplaySummary, std::string> run_replay(
     Slice slice(network->shape());
     for (std::size_t k = 0; k < cells->size(); ++k)
       if (!std::isnan(row.values[k])) slice.set((*cells)[k], row.values[k]);
-    const SliceReport report = pipeline.process(slice, row.time, options.local_offset(row.time));
+    const SliceReport report = method.process(slice, row.time, options.local_offset(row.time));
     if (auto written = outputs.write(report, *cells, *network); !written)
       return tl::unexpected(written.error());
     ++summary.slices;
@@ -175,7 +190,7 @@ tl::expected<ReplaySummary, std::string> run_replay(
         [](const EventUpdate& update) { return update.change == EventChange::kOpened; }));
     on_progress(reader->fraction_read(), summary.slices);
   }
-  for (const Event& event : pipeline.open_events())
+  for (const Event& event : method.open_events())
     if (auto written = outputs.write(event, *network); !written)
       return tl::unexpected(written.error());
   if (auto closed = outputs.close(); !closed) return tl::unexpected(closed.error());

@@ -9,16 +9,10 @@
 #include "daemon/ctl/labels.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/times.h"
+#include "daemon/ctl/traffic_table.h"
 
 namespace outlierd::ctl {
 namespace {
-
-struct Stretch {
-  TrafficColumns columns;
-  std::vector<EpochSeconds> times;
-  std::vector<std::vector<double>> rows;
-  int bin_seconds = 0;
-};
 
 class Inject : public Command {
  public:
@@ -69,30 +63,14 @@ class Inject : public Command {
   }
 
  private:
-  tl::expected<Stretch, std::string> read(Session& session) const {
-    auto reader = TrafficReader::open(input_);
-    if (!reader) return tl::unexpected(reader.error());
-    if (!reader->bin_seconds()) return tl::unexpected(reader->name() + ": has fewer than two rows");
-    Stretch stretch{reader->columns(), {}, {}, *reader->bin_seconds()};
+  tl::expected<TrafficTable, std::string> read(Session& session) const {
     Progress progress(session.error, session.terminal, "bins");
-    TrafficRow row;
-    std::optional<EpochSeconds> first = start_;
-    while (true) {
-      const auto got = reader->next(row);
-      if (!got) return tl::unexpected(got.error());
-      if (!*got) break;
-      if (!first) first = row.time;
-      if (row.time < *first) continue;
-      if (days_ > 0 && double(row.time - *first) >= days_ * 86400.0) break;
-      stretch.times.push_back(row.time);
-      stretch.rows.push_back(row.values);
-      progress.update(reader->fraction_read(), double(stretch.rows.size()));
-    }
-    if (stretch.rows.empty()) return tl::unexpected(reader->name() + ": no rows in that stretch");
-    return stretch;
+    return read_traffic(input_, {start_, days_}, [&](double fraction, std::size_t bins) {
+      progress.update(fraction, double(bins));
+    });
   }
 
-  tl::expected<void, std::string> write(const Stretch& stretch,
+  tl::expected<void, std::string> write(const TrafficTable& stretch,
                                         const std::vector<Incident>& incidents,
                                         const IncidentPlan& plan) const {
     auto writer = TrafficWriter::create(output_, stretch.columns.names);

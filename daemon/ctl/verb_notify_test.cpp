@@ -27,15 +27,14 @@ class NotifyTest : public ApiCommand {
   int show(const Json& answer, Session& session) override {
     bool all_fine = true;
     for (const Json& item : items_of(answer)) {
-      const auto ok = item.find("ok");
-      const bool fine = ok == item.end() || !ok->is_boolean() || ok->get<bool>();
+      const bool fine = item.value("ok", false);
       all_fine &= fine;
-      session.out << paint(fine ? "ok" : "FAILED", fine ? Color::kGreen : Color::kRed,
+      session.out << paint(fine ? "ok    " : "FAILED", fine ? Color::kGreen : Color::kRed,
                            session.terminal.color)
-                  << '\n'
-                  << describe_json(item, 2);
+                  << fmt::format(" {}: {} ({:.0f} ms)\n", item.value("notifier", "?"),
+                                 item.value("detail", ""), item.value("seconds", 0.0) * 1000.0);
     }
-    if (items_of(answer).empty()) session.out << describe_json(answer);
+    if (items_of(answer).empty()) session.out << "no notifiers are configured\n";
     return all_fine ? kOk : kFailed;
   }
 };

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "daemon/ctl/command.h"
+#include "daemon/ctl/incident_text.h"
 #include "daemon/ctl/labels.h"
 #include "daemon/ctl/progress.h"
 #include "daemon/ctl/simulator.h"
@@ -19,32 +19,6 @@ namespace {
 constexpr double kChosenShare = 0.10;  // of the network's traffic: an incident one has asked for
 constexpr std::uint64_t kIncidentStream = 0x9E3779B97F4A7C15;  // the traffic has its own randomness
 constexpr double kMostBins = 1e9;
-
-struct ChosenIncident {
-  IncidentKind kind;
-  std::size_t bin;
-};
-
-// KIND@BIN; a negative BIN counts from the end.
-tl::expected<ChosenIncident, std::string> parse_incident(std::string_view text, std::size_t bins) {
-  const std::size_t mark = text.find('@');
-  const auto kind = incident_named(text.substr(0, mark));
-  if (!kind || mark == std::string_view::npos)
-    return tl::unexpected(fmt::format(
-        "--incident {}: is not KIND@BIN with KIND one of spike, ddos, flash, scan, outage, shift, "
-        "ramp, dip, step",
-        text));
-  const std::string_view number = text.substr(mark + 1);
-  std::int64_t bin = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bin);
-  if (error != std::errc{} || end != number.data() + number.size())
-    return tl::unexpected(fmt::format("--incident {}: \"{}\" is not a bin number", text, number));
-  if (bin < 0) bin += std::int64_t(bins);
-  if (bin < 0 || bin >= std::int64_t(bins))
-    return tl::unexpected(
-        fmt::format("--incident {}: there are only {} bins (0 to {})", text, bins, bins - 1));
-  return ChosenIncident{*kind, std::size_t(bin)};
-}
 
 class Simulate : public Command {
  public:
@@ -123,14 +97,8 @@ class Simulate : public Command {
     if (incidents_.empty()) return labels_.empty() ? std::vector<Incident>{} : planner.plan();
     std::vector<Incident> chosen;
     for (const std::string& text : incidents_) {
-      const auto parsed = parse_incident(text, options_.bins);
-      if (!parsed) return tl::unexpected(parsed.error());
-      std::optional<Incident> incident;  // not every node has the pairs for every kind
-      for (int attempt = 0; attempt < 100 && !incident; ++attempt)
-        incident = planner.single(parsed->kind, parsed->bin, kChosenShare);
-      if (!incident)
-        return tl::unexpected("--incident " + text + ": the network is too small for it");
-      incident->bins = std::min(incident->bins, options_.bins - incident->first_bin);
+      auto incident = chosen_incident(text, options_.bins, planner, kChosenShare);
+      if (!incident) return tl::unexpected(incident.error());
       chosen.push_back(std::move(*incident));
     }
     return chosen;

@@ -8,7 +8,10 @@
   verb(simulate) \
   verb(inject) \
   verb(replay) \
+  verb(evaluate) \
   verb(push) \
+  verb(flows) \
+  verb(decode) \
   verb(status) \
   verb(networks) \
   verb(network) \
