@@ -111,6 +111,8 @@ void write_listeners(Writer& out, const Config& config) {
     out.text("listen", text_of(flow.listen));
     out.line("protocol", name_in(kProtocols, flow.protocol));
     out.line("receive_buffer", size_text(flow.receive_buffer));
+    out.line("receivers", std::to_string(flow.receivers));
+    out.line("count_egress", flow.count_egress ? "true" : "false");
     std::vector<std::string> exporters;
     for (const Prefix& prefix : flow.exporters) exporters.push_back(text_of(prefix));
     out.texts("exporters", exporters);

@@ -163,6 +163,8 @@ FlowListener read_flows(const Node& node, const std::string& path, Problems& pro
   const bool protocol = map.choice("protocol", flow.protocol, kProtocols);
   if (!map.find("protocol")) map.complain_missing("protocol", "is needed: netflow, sflow or json");
   map.size("receive_buffer", flow.receive_buffer, 64 * kKiB, kGiB);
+  map.whole("receivers", flow.receivers, 1, 64);
+  map.boolean("count_egress", flow.count_egress);
   read_exporters(map, problems, flow);
   read_flow_network(map, networks, flow);
   map.finish();

@@ -55,6 +55,8 @@ struct FlowListener {
   Endpoint listen;  // udp, tcp or unix
   FlowProtocol protocol = FlowProtocol::kNetflow;
   std::uint64_t receive_buffer = 4 * kMiB;
+  int receivers = 1;              // threads that share a UDP address
+  bool count_egress = false;      // also what an exporter saw leave it
   std::vector<Prefix> exporters;  // who may send; empty: anyone who can reach the listener
   std::string network;            // one that is configured
 
@@ -102,9 +104,9 @@ struct Sampling {
 };
 
 struct ModelSettings {
-  int max_rank = model::FactorizerOptions{}.max_rank;
-  int window = model::FactorizerOptions{}.window;
-  double forgetting = model::FactorizerOptions{}.forgetting;
+  int max_rank = PipelineOptions{}.model.max_rank;
+  int window = PipelineOptions{}.model.window;
+  double forgetting = PipelineOptions{}.model.forgetting;
 
   bool operator==(const ModelSettings&) const = default;
 };

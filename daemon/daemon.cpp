@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <cstdlib>
 
@@ -48,7 +49,7 @@ std::string Daemon::Parts::metrics() {
     }
   }
   return metrics_text({kVersion, counters_, status_, ingestion_, listeners, server_->counters(),
-                       api_->stream_clients()});
+                       api_->stream_clients(), *flows_, *notifiers_});
 }
 
 // What can be read again is; what is bad is named and the old stays in force.
@@ -63,9 +64,14 @@ std::vector<std::string> Daemon::Parts::reload() {
     if (!config) {
       for (const config::Problem& problem : config.error())
         problems.push_back(config::format(options_.config_file, problem));
-    } else if (*config != config_) {
-      problems.push_back(options_.config_file +
-                         ": changed; these settings take effect with a restart");
+    } else {
+      for (std::string& problem : flows_->reload(*config)) problems.push_back(std::move(problem));
+      if (auto problem = reload_notifiers(*config)) problems.push_back(std::move(*problem));
+      for (std::size_t k = 0; k < std::min(config->networks.size(), config_.networks.size()); ++k)
+        config_.networks[k].node_map = config->networks[k].node_map;
+      if (*config != config_)
+        problems.push_back(options_.config_file +
+                           ": changed; these settings take effect with a restart");
     }
   }
   keep(http_tokens_->reload());
@@ -107,9 +113,16 @@ void Daemon::Parts::stop() {
   stopping_ = true;
   tick_timer_.cancel();
   housekeeping_timer_.cancel();
-  open_doors_ = listeners_.size() + 1;
+  open_doors_ = listeners_.size() + 2;
   for (Listener& one : listeners_) one.listener->stop([this] { door_closed(); });
   server_->stop(10s, [this] { door_closed(); });
+  flows_->stop([this] {
+    disk_->after_reports([this, state = flows_->save(true)] {
+      if (const auto error = storage_.save_flows(state))
+        log::error("flow_state_failed", {{"reason", *error}});
+      boost::asio::post(io_, [this] { door_closed(); });
+    });
+  });
 }
 
 void Daemon::Parts::door_closed() {
@@ -142,6 +155,7 @@ Daemon::~Daemon() = default;
 void Daemon::run() { parts_->run(); }
 void Daemon::stop() { parts_->request_stop(); }
 std::uint16_t Daemon::http_port() const { return parts_->http_port(); }
+std::uint16_t Daemon::flow_port(std::size_t listener) const { return parts_->flow_port(listener); }
 std::uint16_t Daemon::matrix_port(std::size_t listener) const {
   return parts_->matrix_port(listener);
 }

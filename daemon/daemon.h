@@ -8,6 +8,7 @@
 // Start: storage, models from snapshots, journal replay, threads, API, listeners. Stop: listeners,
 // what is accepted is processed, snapshots, disk. Embeddable: port 0, and ask which it became.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,6 +26,7 @@ struct DaemonOptions {
   std::string config_file = {};  // read again on SIGHUP; empty: there is none
   bool handle_signals = true;
   std::function<EpochSeconds()> now = {};  // the system's clock unless said otherwise
+  std::chrono::seconds notify_resend{60};  // to an Alertmanager, of what still fires
 };
 
 class Daemon {
@@ -38,6 +40,7 @@ class Daemon {
 
   std::uint16_t http_port() const;
   std::uint16_t matrix_port(std::size_t listener) const;  // 0 for a Unix socket
+  std::uint16_t flow_port(std::size_t listener) const;
 
  private:
   class Parts;

@@ -4,6 +4,7 @@
 //   daemon_start.cpp  what exists, recovery, the order of starting
 //   daemon_work.cpp   from a closed bin to a report, snapshots, what time brings
 //   daemon.cpp        questions, reload, the order of stopping
+//   daemon_notify.cpp what notifiers are told
 //
 // Everything here runs on the network thread unless a line says otherwise.
 
@@ -17,10 +18,12 @@
 #include "daemon/api/api.h"
 #include "daemon/api/http_server.h"
 #include "daemon/daemon.h"
+#include "daemon/flow_intake.h"
 #include "daemon/ingest/matrix_listener.h"
 #include "daemon/ingestion.h"
 #include "daemon/metrics.h"
 #include "daemon/models.h"
+#include "daemon/notify/notifiers.h"
 #include "daemon/storage.h"
 #include "daemon/store_history.h"
 #include "daemon/worker/disk_thread.h"
@@ -38,6 +41,7 @@ class Daemon::Parts {
   void request_stop();  // any thread
   std::uint16_t http_port() const { return server_->port(); }
   std::uint16_t matrix_port(std::size_t k) const { return listeners_.at(k).listener->port(); }
+  std::uint16_t flow_port(std::size_t k) const { return flows_->port(k); }
 
  private:
   struct Listener {
@@ -54,6 +58,8 @@ class Daemon::Parts {
   api::NetworkSettings settings_of(std::size_t k) const;
   api::ApiPorts api_ports();
   void start_listener(const config::MatrixListener& settings);
+  void start_flows();
+  void start_notifiers();
 
   // On the journal thread.
   worker::GroupCommit::Outcome append(const std::vector<worker::GroupCommit::Record>& records);
@@ -67,6 +73,13 @@ class Daemon::Parts {
   void tick();
   void housekeeping();
   void beat();
+
+  notify::EventNotice notice_of(const api::EventRecord& event) const;
+  std::vector<notify::EventNotice> notices(bool open_only) const;
+  notify::Notifiers::Known known_events() const;
+  void remind_notifiers();
+  std::optional<std::string> reload_notifiers(const config::Config& config);  // why not
+  void test_notifiers(api::ApiPorts::NotifyTestDone done);
 
   std::vector<std::string> unready() const;
   std::string metrics();
@@ -104,7 +117,11 @@ class Daemon::Parts {
   std::unique_ptr<api::Api> api_;
   std::unique_ptr<api::HttpServer> server_;
   std::vector<Listener> listeners_;
+  std::unique_ptr<FlowIntake> flows_;
+  std::unique_ptr<notify::Notifiers> notifiers_;
 
+  bool history_complete_ = false;  // all open events are in the live state
+  std::chrono::steady_clock::time_point last_reminder_ = begun_;
   bool stopping_ = false, finished_ = false, last_snapshot_asked_ = false;
   std::size_t open_doors_ = 0;
 };

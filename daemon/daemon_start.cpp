@@ -6,6 +6,8 @@
 
 #include "daemon/api/http_transport.h"
 #include "daemon/daemon_parts.h"
+#include "daemon/dashboard/dashboard.h"
+#include "daemon/flow_http.h"
 #include "daemon/http_ingest.h"
 #include "daemon/log.h"
 #include "daemon/service_manager.h"
@@ -74,19 +76,20 @@ Daemon::Parts::Parts(config::Config config, DaemonOptions options)
       storage_(config_.store),
       ingestion_(networks_of(config_), assembler_options_of(config_), ingestion_ports()),
       status_(config_.networks.size()) {
-  if (!config_.flows.empty())
-    throw std::runtime_error("flows: listeners for flow records are not part of this version");
-  if (!config_.notify.empty())
-    throw std::runtime_error("notify: notifiers are not part of this version");
   for (const auto& network : config_.networks) models_.push_back(std::make_unique<Model>(network));
   recover();
   start_threads();
+  start_flows();
+  start_notifiers();
   start_api();
   for (const auto& listener : config_.matrices) start_listener(listener);
+  flows_->start();
 }
 
 Daemon::Parts::~Parts() {
   // Threads end before what they use; nothing of theirs reaches the network thread any more.
+  flows_.reset();
+  notifiers_.reset();
   lanes_.reset();
   commit_.reset();
   disk_.reset();
@@ -192,8 +195,10 @@ void Daemon::Parts::start_api() {
   http_tokens_ = std::make_unique<api::Tokens>(
       tokens_of(config_.http.tokens_file, config_.http.allow_anonymous));
   api_ = std::make_unique<api::Api>(io_, *live_, *http_tokens_, api_ports());
-  api_->recover([](const std::vector<std::string>& problems) {
+  api_->recover([this](const std::vector<std::string>& problems) {
     for (const std::string& problem : problems) log::warn("history_unread", {{"reason", problem}});
+    history_complete_ = problems.empty();
+    notifiers_->begin(known_events());
   });
   std::vector<std::string> names;
   for (const auto& model : models_) names.push_back(model->network()->name);
@@ -231,18 +236,40 @@ api::ApiPorts Daemon::Parts::api_ports() {
   ports.slices = [this](api::IngestRequest request, std::function<void(api::IngestAnswer)> done) {
     http_ingest(ingestion_, std::move(request), std::move(done));
   };
-  ports.flows = [](const api::IngestRequest&, const std::function<void(api::IngestAnswer)>& done) {
-    done({422, "flow records are not part of this version"});
+  ports.flows = [this](api::IngestRequest request,
+                       const std::function<void(api::IngestAnswer)>& done) {
+    flow_http(*flows_, std::move(request), done);
   };
+  ports.exporters = [this] {
+    std::vector<api::ExporterRecord> all;
+    for (const auto& network : flows_->networks())
+      for (const auto& [address, facts] : network->bins().book().exporters())
+        all.push_back({network->network().name, &facts, network->nodes_of(facts)});
+    return all;
+  };
+  ports.behind = [this](const std::string& event) { return flows_->behind_event(event); };
   ports.metrics = [this] { return metrics(); };
   ports.unhealthy = [] { return std::vector<std::string>(); };
   ports.unready = [this] { return unready(); };
+  ports.event_changed = [this](const api::EventRecord& event) {
+    notifiers_->on_events({notice_of(event)});
+  };
+  ports.notify_test = [this](api::ApiPorts::NotifyTestDone done) {
+    test_notifiers(std::move(done));
+  };
   ports.backup = [this](const std::string& path, api::ApiPorts::BackupDone done) {
     history_->backup(path, std::move(done));
   };
   ports.reload = [this](std::function<void(std::vector<std::string>)> done) { done(reload()); };
+  for (dashboard::File& file : dashboard::files())
+    ports.files[file.path] = {file.content_type, file.plain, file.gzip, file.immutable};
   ports.most_ingest_bytes = config_.http.max_body;
   return ports;
+}
+
+void Daemon::Parts::start_flows() {
+  flows_ =
+      std::make_unique<FlowIntake>(io_.get_executor(), config_, ingestion_, storage_.load_flows());
 }
 
 void Daemon::Parts::start_listener(const config::MatrixListener& settings) {

@@ -11,6 +11,7 @@ namespace asio = boost::asio;
 using namespace std::chrono_literals;
 
 constexpr auto kHousekeeping = 60s;  // between prunings
+constexpr auto kReminder = 5s;       // of open events, to notifiers
 
 }  // namespace
 
@@ -54,7 +55,8 @@ void Daemon::Parts::on_report(std::size_t k, const Model::Processed& done) {
   status.anomalies += done.report->anomalies.size();
   for (const EventUpdate& update : done.report->events)
     if (update.change == EventChange::kOpened) ++status.events_opened;
-  api_->on_report(models_[k]->network()->name, SliceReport(*done.report));
+  flows_->on_report(k, *done.report);
+  api_->on_report(models_[k]->network()->name, SliceReport(*done.report), done.time.count());
 }
 
 void Daemon::Parts::on_store_change(const std::optional<std::string>& error) {
@@ -100,10 +102,15 @@ void Daemon::Parts::on_snapshot(std::size_t k, EpochSeconds closed_through,
 
 void Daemon::Parts::tick() {
   if (stopping_) return;
+  flows_->tick();
   ingestion_.tick();
   const auto now = std::chrono::steady_clock::now();
   const bool due = now - last_snapshots_ >= config_.store.snapshot_every;
   if (due) last_snapshots_ = now;
+  if (now - last_reminder_ >= kReminder) {
+    last_reminder_ = now;
+    remind_notifiers();
+  }
   for (std::size_t k = 0; k < models_.size(); ++k)
     if (due || (ingestion_.wants_snapshot(k) && !counters_.journal_failing)) snapshot(k);
   tick_timer_.expires_after(1s);
@@ -118,6 +125,11 @@ void Daemon::Parts::housekeeping() {
     const std::uint64_t bytes = storage_.prune();
     asio::post(io_, [this, bytes] { counters_.store_file_bytes = bytes; });
   });
+  if (!flows_->doors().empty())
+    disk_->after_reports([this, state = flows_->save(false)] {
+      if (const auto error = storage_.save_flows(state))
+        log::error("flow_state_failed", {{"reason", *error}});
+    });
   housekeeping_timer_.expires_after(kHousekeeping);
   housekeeping_timer_.async_wait([this](auto error) {
     if (!error) housekeeping();

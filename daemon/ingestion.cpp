@@ -1,6 +1,7 @@
 #include "daemon/ingestion.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/traffic/time_text.h"
 #include "daemon/ingest/answer.h"
@@ -47,6 +48,15 @@ const ingest::Backlog* Ingestion::json(std::string_view text, std::string_view m
 const ingest::Backlog* Ingestion::cbor(std::span<const std::byte> bytes, std::string_view meant,
                                        Done done) {
   return take(decoder_.cbor(bytes, meant), std::move(done));
+}
+
+void Ingestion::part(std::size_t network, MatrixPart part, Done done) {
+  ingest::DecodedPart decoded;
+  decoded.network = &directory_.find(networks_[network].network.name)->second;
+  decoded.cells = std::size_t(std::count_if(part.values.begin(), part.values.end(),
+                                            [](double value) { return !std::isnan(value); }));
+  decoded.part = std::move(part);
+  take(std::move(decoded), std::move(done));
 }
 
 const ingest::Backlog* Ingestion::take(tl::expected<ingest::DecodedPart, ingest::Refusal> decoded,

@@ -63,6 +63,9 @@ class Ingestion {
   const ingest::Backlog* json(std::string_view text, std::string_view meant, Done done);
   const ingest::Backlog* cbor(std::span<const std::byte> bytes, std::string_view meant, Done done);
 
+  // A part that was made here, of flow records.
+  void part(std::size_t network, MatrixPart part, Done done);
+
   void tick();        // every second or so: what is quiet closes
   void pump();        // when the math threads have done something
   bool idle() const;  // nothing waits for the math threads

@@ -51,7 +51,7 @@ class Log {
   void write(spdlog::level::level_enum level, std::string_view event, Fields fields) {
     const std::lock_guard lock(mutex_);
     if (!logger_->should_log(level)) return;
-    const std::optional<std::uint64_t> withheld = count(level, event);
+    const std::optional<std::uint64_t> withheld = count(level, event, fields);
     if (!withheld) return;
     std::string line = json_ ? "\"event\":" + quoted(event) : "event=" + std::string(event);
     for (const Field& field : fields) add(line, field.key, field.value);
@@ -62,9 +62,13 @@ class Log {
 
  private:
   // How many were withheld since the last one, or nothing when this one is too.
-  std::optional<std::uint64_t> count(spdlog::level::level_enum level, std::string_view event) {
+  std::optional<std::uint64_t> count(spdlog::level::level_enum level, std::string_view event,
+                                     Fields fields) {
     if (level < spdlog::level::warn) return 0;
-    Repeats& repeats = repeats_[std::string(event)];
+    std::string name(event);
+    for (const Field& field : fields)  // one receiver's trouble must not hide another's
+      if (field.key == "notifier") name += ' ' + field.value;
+    Repeats& repeats = repeats_[name];
     const Clock::time_point now = Clock::now();
     if (repeats.last != Clock::time_point{} && now - repeats.last < kQuiet) {
       ++repeats.withheld;

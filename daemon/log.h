@@ -1,7 +1,8 @@
 #pragma once
 // Structured logs: a name, then fields: event=journal_failed reason="No space left on device".
 // Lower case; info is rare and means something to an operator. A name that repeats within ten
-// seconds is counted instead, and the count comes with the next one (repeated=41). Any thread.
+// seconds is counted instead, and the count comes with the next one (repeated=41); a name with a
+// notifier counts for that notifier alone. Any thread.
 
 #include <initializer_list>
 #include <string>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "daemon/flow_metrics.h"
 #include "daemon/metrics_text.h"
 
 namespace outlierd {
@@ -107,6 +108,19 @@ void add_http(MetricsText& out, const api::HttpCounters& http) {
   out.add("outlierd_stream_clients_dropped_total", double(http.slow_streams_dropped));
 }
 
+void add_notifiers(MetricsText& out, const notify::Notifiers& notifiers) {
+  const auto each = [&](std::string_view metric, const auto& value) {
+    for (const auto& one : notifiers.all())
+      out.add(metric, double(value(one->counters())), {{"notifier", one->settings().name}});
+  };
+  each("outlierd_notify_sent_total", [](const auto& of) { return of.sent.load(); });
+  each("outlierd_notify_failed_total", [](const auto& of) { return of.failed.load(); });
+  each("outlierd_notify_dropped_total", [](const auto& of) { return of.dropped.load(); });
+  each("outlierd_notify_queued", [](const auto& of) { return of.queued.load(); });
+  each("outlierd_notify_last_success_timestamp_seconds",
+       [](const auto& of) { return of.last_success.load(); });
+}
+
 }  // namespace
 
 std::string metrics_text(const MetricsSources& from) {
@@ -117,6 +131,8 @@ std::string metrics_text(const MetricsSources& from) {
   add_networks(out, from);
   add_disk(out, from.daemon);
   add_listeners(out, from.listeners);
+  add_flow_metrics(out, from.flows);
+  add_notifiers(out, from.notifiers);
   add_http(out, from.http);
   out.add("outlierd_stream_clients", double(from.stream_clients));
   return out.take();

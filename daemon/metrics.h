@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "daemon/api/http_server.h"
+#include "daemon/flow_intake.h"
 #include "daemon/ingest/matrix_listener.h"
 #include "daemon/ingestion.h"
+#include "daemon/notify/notifiers.h"
 
 namespace outlierd {
 
@@ -43,6 +45,8 @@ struct MetricsSources {
   std::vector<const ingest::ListenerCounters*> listeners;
   const api::HttpCounters& http;
   std::size_t stream_clients = 0;
+  const FlowIntake& flows;
+  const notify::Notifiers& notifiers;
 };
 
 std::string metrics_text(const MetricsSources& from);

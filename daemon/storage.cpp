@@ -1,8 +1,12 @@
 #include "daemon/storage.h"
 
+#include <fcntl.h>
+
 #include <stdexcept>
 
+#include "core/byte_stream.h"
 #include "daemon/log.h"
+#include "daemon/store/file.h"
 
 namespace outlierd {
 namespace {
@@ -99,6 +103,41 @@ std::optional<std::string> Storage::save_snapshot(const std::string& network,
   const auto saved = snapshots_.save(network, journal_position, closed_through, state);
   if (saved) return std::nullopt;
   return saved.error().message;
+}
+
+std::optional<std::string> Storage::save_flows(std::span<const std::byte> state) {
+  const std::filesystem::path path = directory_ / "flows.state", fresh = directory_ / "flows.new";
+  ByteWriter sum;
+  sum.number(crc64(state));
+  const std::vector<std::byte> head = sum.take();
+  auto file = store::File::open(fresh, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file) return file.error().message;
+  if (const auto done = file->write_at(head, 0); !done) return done.error().message;
+  if (const auto done = file->write_at(state, head.size()); !done) return done.error().message;
+  if (const auto done = file->sync(); !done) return done.error().message;
+  if (const auto done = store::rename_file(fresh, path); !done) return done.error().message;
+  return std::nullopt;
+}
+
+std::vector<std::byte> Storage::load_flows() const {
+  const std::filesystem::path path = directory_ / "flows.state";
+  if (!std::filesystem::exists(path)) return {};
+  const auto refuse = [&](const std::string& reason) {
+    log::warn("flow_state_refused", {{"reason", reason}});
+    return std::vector<std::byte>();
+  };
+  const auto file = store::File::open(path, O_RDONLY);
+  if (!file) return refuse(file.error().message);
+  const auto size = file->size();
+  if (!size) return refuse(size.error().message);
+  std::vector<std::byte> bytes(*size);
+  const auto read = file->read_at(bytes, 0);
+  if (!read || *read != bytes.size() || bytes.size() < 8) return refuse("cannot be read whole");
+  ByteReader head{std::span<const std::byte>(bytes).first(8)};
+  if (head.number<std::uint64_t>() != crc64(std::span(bytes).subspan(8)))
+    return refuse("is damaged");
+  bytes.erase(bytes.begin(), bytes.begin() + 8);
+  return bytes;
 }
 
 std::uint64_t Storage::prune() {

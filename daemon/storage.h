@@ -33,6 +33,8 @@ class Storage {
   void replay(const store::Journal::Visit& visit);
   void skip_to(std::uint64_t position) { journal_.skip_to(position); }
 
+  std::vector<std::byte> load_flows() const;  // as saved; empty: nothing, or nothing that is good
+
   // Journal thread.
   worker::GroupCommit::Outcome append(const std::vector<worker::GroupCommit::Record>& records);
   void trim(std::uint64_t position);
@@ -44,6 +46,8 @@ class Storage {
                                            std::uint64_t journal_position,
                                            EpochSeconds closed_through,
                                            std::span<const std::byte> state);
+  // Of the flow side: templates and bins that still run.
+  std::optional<std::string> save_flows(std::span<const std::byte> state);
   // Removes what is past its time; the size of the file now.
   std::uint64_t prune();
   // For what an operator did.

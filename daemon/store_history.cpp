@@ -33,13 +33,16 @@ api::EventRecord record_of(const store::StoredEvent& stored) {
                           stored.closed,       stored.peak_score,
                           stored.excess,       stored.origins,
                           stored.destinations, {},
-                          std::nullopt};
+                          std::nullopt,        std::nullopt};
   for (const store::StoredEventCell& cell : stored.cells)
     record.cells.push_back(
         {cell.origin, cell.destination, cell.metric, cell.observed, cell.expected, cell.score});
   if (stored.acknowledged)
     record.acknowledged = api::Acknowledgement{stored.acknowledged->by, stored.acknowledged->note,
                                                stored.acknowledged->time};
+  if (stored.feedback)
+    record.feedback = api::Feedback{stored.feedback->mark, stored.feedback->by,
+                                    stored.feedback->note, stored.feedback->time};
   return record;
 }
 
@@ -127,6 +130,19 @@ class StoreHistory::Queries {
       if (!series) return tl::unexpected(series.error());
       for (const store::SeriesPoint& at : series->points)
         points.push_back({at.time, at.observed, at.expected, at.low, at.high, at.score});
+      return points;
+    });
+  }
+
+  store::Outcome<std::vector<api::SlicePoint>> slices(const api::SlicesQuery& query) {
+    return with([&](store::Reader& reader) -> store::Outcome<std::vector<api::SlicePoint>> {
+      const auto read =
+          reader.slices(query.network, query.metric, query.range.from, query.range.to);
+      if (!read) return tl::unexpected(read.error());
+      std::vector<api::SlicePoint> points;
+      for (const store::SlicePoint& one : *read)
+        points.push_back({one.time, one.total, one.threshold, one.noise_precision, one.open_events,
+                          one.rank, one.iterations});
       return points;
     });
   }
@@ -322,6 +338,11 @@ void StoreHistory::series(const api::SeriesQuery& query,
   ask<std::vector<api::SeriesPoint>>(std::move(done),
                                      [=](Queries& queries) { return queries.series(query); });
 }
+void StoreHistory::slices(const api::SlicesQuery& query,
+                          api::Done<std::vector<api::SlicePoint>> done) {
+  ask<std::vector<api::SlicePoint>>(std::move(done),
+                                    [=](Queries& queries) { return queries.slices(query); });
+}
 void StoreHistory::anomalies(const api::AnomalyQuery& query,
                              api::Done<std::vector<api::AnomalyRecord>> done) {
   ask<std::vector<api::AnomalyRecord>>(std::move(done),
@@ -351,6 +372,12 @@ void StoreHistory::acknowledge(const std::string& event,
   act(std::move(done), [=](store::Store& database) {
     return database.acknowledge(
         event, {acknowledgement.by, acknowledgement.comment, acknowledgement.time});
+  });
+}
+void StoreHistory::mark(const std::string& event, const api::Feedback& feedback,
+                        const api::AuditEntry&, api::Done<bool> done) {
+  act(std::move(done), [=](store::Store& database) {
+    return database.mark(event, {feedback.mark, feedback.by, feedback.comment, feedback.time});
   });
 }
 void StoreHistory::add_silence(const api::Silence& silence, const api::AuditEntry&,

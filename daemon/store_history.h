@@ -26,12 +26,15 @@ class StoreHistory : public api::History {
               api::Done<std::optional<api::MatrixRecord>> done) override;
   void series(const api::SeriesQuery& query,
               api::Done<std::vector<api::SeriesPoint>> done) override;
+  void slices(const api::SlicesQuery& query, api::Done<std::vector<api::SlicePoint>> done) override;
   void anomalies(const api::AnomalyQuery& query,
                  api::Done<std::vector<api::AnomalyRecord>> done) override;
   void events(const api::EventQuery& query, api::Done<std::vector<api::EventRecord>> done) override;
   void event(const std::string& id, api::Done<std::optional<api::EventRecord>> done) override;
   void acknowledge(const std::string& event, const api::Acknowledgement& acknowledgement,
                    const api::AuditEntry& entry, api::Done<bool> done) override;
+  void mark(const std::string& event, const api::Feedback& feedback, const api::AuditEntry& entry,
+            api::Done<bool> done) override;
   void silences(api::Done<std::vector<api::Silence>> done) override;
   void add_silence(const api::Silence& silence, const api::AuditEntry& entry,
                    api::Done<bool> done) override;

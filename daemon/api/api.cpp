@@ -91,9 +91,20 @@ std::optional<Response> Api::file(const Request& head) const {
   response.content_type = found->second.content_type;
   response.body = found->second.body;
   response.tagged = true;
+  if (found->second.gzip) {
+    response.headers.emplace_back("Vary", "Accept-Encoding");
+    if (accepts_gzip(head.header("Accept-Encoding"))) {
+      response.body = found->second.gzip;
+      response.headers.emplace_back("Content-Encoding", "gzip");
+    }
+  }
+  if (found->second.immutable)
+    response.headers.emplace_back("Cache-Control", "public, max-age=31536000, immutable");
+  response.headers.emplace_back("Referrer-Policy", "no-referrer");
   response.content_security =
-      "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-      "frame-ancestors 'none'; base-uri 'none'";
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+      "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
+      "frame-ancestors 'none'";
   return response;
 }
 
@@ -165,6 +176,10 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
       return series(call, reply);
     case Operation::kModel:
       return reply(model(call));
+    case Operation::kSlices:
+      return slices(call, reply);
+    case Operation::kExporters:
+      return reply(exporters(call));
     case Operation::kPostSlices:
     case Operation::kPostFlows:
       return ingest(call, request, reply);
@@ -176,6 +191,8 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
       return event(call, reply);
     case Operation::kAcknowledge:
       return acknowledge(call, request, reply);
+    case Operation::kFeedback:
+      return feedback(call, request, reply);
     case Operation::kSilences:
       return reply(silences(call));
     case Operation::kAddSilence:
@@ -194,6 +211,8 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
       return reply(health(true));
     case Operation::kBackup:
       return backup(call, request, reply);
+    case Operation::kNotifyTest:
+      return notify_test(call, reply);
     case Operation::kReload:
       return reload(call, reply);
     case Operation::kOpenApi:
@@ -206,6 +225,7 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
 }
 
 void Api::publish_event(EventChange change, const LiveEvent& event) {
+  if (ports_.event_changed) ports_.event_changed(event.record);
   JsonWriter json;
   json.reserve(event.json.size() + 64);
   write_event(json, event);
@@ -215,7 +235,7 @@ void Api::publish_event(EventChange change, const LiveEvent& event) {
                   event.record.network, json.text());
 }
 
-void Api::on_report(const std::string& network, SliceReport&& report) {
+void Api::on_report(const std::string& network, SliceReport&& report, double seconds) {
   JsonWriter json;
   json.begin_object().key("network").string(network).key("time").time(report.time);
   json.key("warmup").number(report.warmup).key("threshold").number(report.threshold);
@@ -223,7 +243,7 @@ void Api::on_report(const std::string& network, SliceReport&& report) {
   json.key("anomalies").number(report.anomalies.size());
   json.key("open_events").number(report.open_events).end_object();
   if (!live_.network(network)) return;
-  const auto changes = live_.on_report(network, std::move(report));
+  const auto changes = live_.on_report(network, std::move(report), seconds);
   stream_.publish("slice", network, json.text());
   for (const auto& [change, event] : changes) publish_event(change, *event);
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/traffic/exporter_book.h"
 #include "daemon/api/event_stream.h"
 #include "daemon/api/history.h"
 #include "daemon/api/http.h"
@@ -42,15 +43,33 @@ struct IngestAnswer {
 };
 using Ingest = std::function<void(IngestRequest, std::function<void(IngestAnswer)>)>;
 
+struct ExporterRecord {
+  std::string network;
+  const ExporterFacts* facts = nullptr;  // valid until the next event of the net thread
+  std::vector<std::string> nodes;        // whose traffic it reports
+};
+
 struct StaticFile {
   std::string content_type;
   std::shared_ptr<const std::string> body;
+  std::shared_ptr<const std::string> gzip = nullptr;  // the same packed, for who accepts it
+  bool immutable = false;                             // its path changes when its content does
+};
+
+struct NotifyOutcome {
+  std::string notifier;
+  bool ok = false;
+  std::string detail;
+  double seconds = 0.0;
 };
 
 struct ApiPorts {
   std::string version;
-  History* history = nullptr;  // null: only what is live
-  Ingest slices, flows;        // null: answered 503
+  History* history = nullptr;                              // null: only what is live
+  Ingest slices, flows;                                    // null: answered 503
+  std::function<std::vector<ExporterRecord>()> exporters;  // null: none
+  // Who was behind an event; null: nothing is known.
+  std::function<const Behind*(const std::string& event)> behind;
   std::function<std::string()> metrics;
   // Reasons why not; empty: fine.
   std::function<std::vector<std::string>()> unhealthy, unready;
@@ -63,6 +82,10 @@ struct ApiPorts {
   };
   using BackupDone = std::function<void(tl::expected<std::uint64_t, BackupFailure>)>;
   std::function<void(const std::string& path, BackupDone)> backup;
+  // Null: nobody is told of events, nothing can be tested.
+  std::function<void(const EventRecord&)> event_changed;
+  using NotifyTestDone = std::function<void(std::vector<NotifyOutcome>)>;
+  std::function<void(NotifyTestDone)> notify_test;
   std::map<std::string, StaticFile> files;  // by path: "/" is the dashboard
   std::size_t most_ingest_bytes = 64 << 20;
 };
@@ -73,7 +96,9 @@ class Api {
   ~Api();
 
   Dispatch dispatch();
-  void on_report(const std::string& network, SliceReport&& report);  // to live state and stream
+  // To live state and stream; seconds: what the work on the slice took.
+  void on_report(const std::string& network, SliceReport&& report,
+                 double seconds = std::numeric_limits<double>::quiet_NaN());
   // Fills the live state from the history: newest events, open events, anomalies, silences. What
   // could not be read is named.
   void recover(std::function<void(std::vector<std::string> problems)> done);
@@ -96,23 +121,28 @@ class Api {
   Response networks(const Call& call) const;
   Response network(const Call& call) const;
   Response model(const Call& call) const;
+  Response exporters(const Call& call) const;
   Response health(bool ready) const;
   Response metrics() const;
   Response silences(const Call& call) const;
   Response stream(const Call& call, const Request& request);
   void matrix(const Call& call, const Reply& reply) const;
   void series(const Call& call, const Reply& reply) const;
+  void slices(const Call& call, const Reply& reply) const;
   void anomalies(const Call& call, const Reply& reply) const;
   void events(const Call& call, const Reply& reply) const;
   void event(const Call& call, const Reply& reply) const;
   void audit(const Call& call, const Reply& reply) const;
   void ingest(const Call& call, Request& request, const Reply& reply);
   void acknowledge(const Call& call, const Request& request, const Reply& reply);
+  void feedback(const Call& call, const Request& request, const Reply& reply);
   void add_silence(const Call& call, const Request& request, const Reply& reply);
   void expire_silence(const Call& call, const Reply& reply);
   void backup(const Call& call, const Request& request, const Reply& reply);
+  void notify_test(const Call& call, const Reply& reply);
   void reload(const Call& call, const Reply& reply);
 
+  std::string with_behind(std::string event, const std::string& id) const;
   void write_event(JsonWriter& json, const LiveEvent& event) const;
   void write_event(JsonWriter& json, const EventRecord& event) const;
   void publish_event(EventChange change, const LiveEvent& event);

@@ -86,6 +86,34 @@ void Api::acknowledge(const Call& call, const Request& request, const Reply& rep
       });
 }
 
+void Api::feedback(const Call& call, const Request& request, const Reply& reply) {
+  auto feedback = parse_feedback(request.body);
+  if (!feedback) return reply(problem(422, feedback.error()));
+  if (feedback->by.empty()) feedback->by = call.identity.name;
+  feedback->time = live_.now();
+  const std::string id = call.arguments.needed("id");
+  const auto finish = [this, id, said = *feedback, reply](bool stored) {
+    const bool known = live_.events.find(id) != nullptr;
+    if (!stored && known) return reply(problem(503, "the event is not stored yet; try again"));
+    if (!stored) return reply(problem(404, "there is no event of that id"));
+    const auto kept = said.mark.empty() ? std::nullopt : std::optional(said);
+    if (live_.events.mark(id, kept)) publish_event(EventChange::kUpdated, *live_.events.find(id));
+    JsonWriter json;
+    json.begin_object().key("id").string(id).key("feedback");
+    write(json, kept);
+    reply(json_response(200, json.end_object().take()));
+  };
+  if (!ports_.history) return finish(live_.events.find(id) != nullptr);
+  ports_.history->mark(
+      id, *feedback,
+      AuditEntry{feedback->time, call.identity.name, "feedback", id, feedback->comment},
+      [finish, alive = std::weak_ptr(alive_), reply](auto stored) {
+        if (alive.expired()) return;
+        if (!stored) return reply(problem(503, stored.error()));
+        finish(*stored);
+      });
+}
+
 Response Api::silences(const Call& call) const {
   const EpochSeconds now = live_.now();
   const auto state = call.arguments.text("state");
@@ -183,6 +211,24 @@ void Api::backup(const Call& call, const Request& request, const Reply& reply) {
     if (!bytes) return reply(problem(bytes.error().status, bytes.error().reason));
     JsonWriter json;
     json.begin_object().key("path").string(path).key("bytes").number(*bytes);
+    reply(json_response(200, json.end_object().take()));
+  });
+}
+
+void Api::notify_test(const Call& call, const Reply& reply) {
+  if (!ports_.notify_test) return reply(problem(503, "there are no notifiers"));
+  if (ports_.history)
+    ports_.history->add_audit({live_.now(), call.identity.name, "notify test", "", ""},
+                              [](auto) {});
+  ports_.notify_test([reply](const std::vector<NotifyOutcome>& outcomes) {
+    JsonWriter json;
+    json.begin_object().key("items").begin_array();
+    for (const NotifyOutcome& one : outcomes) {
+      json.begin_object().key("notifier").string(one.notifier);
+      json.key("ok").boolean(one.ok).key("detail").string(one.detail);
+      json.key("seconds").number(one.seconds).end_object();
+    }
+    json.end_array().key("next").null();
     reply(json_response(200, json.end_object().take()));
   });
 }

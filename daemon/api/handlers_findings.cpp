@@ -74,11 +74,12 @@ Response tagged(std::string body) {
 }  // namespace
 
 void Api::write_event(JsonWriter& json, const LiveEvent& event) const {
-  finish_event(json, event.json, event.record.acknowledged, live_.silenced(event.record));
+  finish_event(json, event.json, event.record.acknowledged, event.record.feedback,
+               live_.silenced(event.record));
 }
 
 void Api::write_event(JsonWriter& json, const EventRecord& event) const {
-  finish_event(json, begin_event(event), event.acknowledged, live_.silenced(event));
+  finish_event(json, begin_event(event), event.acknowledged, event.feedback, live_.silenced(event));
 }
 
 void Api::events(const Call& call, const Reply& reply) const {
@@ -125,16 +126,16 @@ void Api::event(const Call& call, const Reply& reply) const {
   if (const LiveEvent* event = live_.events.find(id)) {
     JsonWriter json;
     write_event(json, *event);
-    return reply(tagged(json.take()));
+    return reply(tagged(with_behind(json.take(), id)));
   }
   if (!ports_.history) return reply(problem(404, "there is no event of that id"));
-  ports_.history->event(id, [this, alive = std::weak_ptr(alive_), reply](auto stored) {
+  ports_.history->event(id, [this, alive = std::weak_ptr(alive_), id, reply](auto stored) {
     if (alive.expired()) return;
     if (!stored) return reply(problem(503, stored.error()));
     if (!*stored) return reply(problem(404, "there is no event of that id"));
     JsonWriter json;
     write_event(json, **stored);
-    reply(tagged(json.take()));
+    reply(tagged(with_behind(json.take(), id)));
   });
 }
 

@@ -25,7 +25,8 @@ Response Api::page() const {
   static const auto kPage = std::make_shared<const std::string>(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>outlierd</title>"
       "</head>\n<body><h1>outlierd</h1>\n<p>Watches the traffic between the nodes of a network and "
-      "says what does not belong.</p>\n<ul>\n"
+      "says what does not belong.</p>\n<p>The dashboard was not built into this outlierd (CMake: "
+      "OUTLIERD_DASHBOARD). What there is:</p>\n<ul>\n"
       "<li><a href=\"/api/v1/status\">Status</a></li>\n"
       "<li><a href=\"/api/v1/networks\">Networks</a></li>\n"
       "<li><a href=\"/api/v1/events\">Events</a></li>\n"
@@ -98,6 +99,7 @@ Response Api::model(const Call& call) const {
   json.key("time").time(live->last_slice).key("warmup").number(live->warmup);
   json.key("threshold").number(live->threshold);
   write(json, live->model);
+  write_components(json, live->network, live->model);
   return json_response(200, json.end_object().take());
 }
 

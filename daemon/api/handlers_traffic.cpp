@@ -1,6 +1,7 @@
-// What is asked about traffic: one slice, or one cell over time.
+// What is asked about traffic: one slice, one cell over time, or all slices in a line each.
 
 #include <algorithm>
+#include <cmath>
 
 #include "daemon/api/api.h"
 #include "daemon/api/json_names.h"
@@ -9,26 +10,58 @@ namespace outlierd::api {
 namespace {
 
 constexpr EpochSeconds kDay = 86400;
-constexpr std::int64_t kMostPoints = 50000;
+constexpr std::int64_t kMostPoints = 19000;  // the store gives a day more
+constexpr char kTooLong[] = "from and to may lie at most 19000 bins apart";
+
+// Which part of a matrix is asked for: from these nodes on, `size` of them, `group` taken together.
+struct Part {
+  std::size_t first_origin = 0, first_destination = 0;
+  std::size_t size = std::numeric_limits<std::size_t>::max(), group = 1;
+  bool asked = false;
+};
 
 // One quantity of one metric: nodes x nodes out of cells that have `step` metrics each.
 struct Layer {
   const std::vector<float>* cells;
   std::size_t nodes, step, offset;
+  bool scores;  // taken together, the greatest stands for all; else they add up
+
+  float at(std::size_t origin, std::size_t destination) const {
+    const std::size_t cell = (origin * nodes + destination) * step + offset;
+    return cell < cells->size() ? (*cells)[cell] : std::numeric_limits<float>::quiet_NaN();
+  }
+  // NaN when all of them are.
+  double together(std::size_t origin, std::size_t destination, std::size_t group) const {
+    double sum = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t i = origin; i < std::min(origin + group, nodes); ++i)
+      for (std::size_t j = destination; j < std::min(destination + group, nodes); ++j) {
+        const float value = at(i, j);
+        if (std::isnan(value)) continue;
+        if (std::isnan(sum)) {
+          sum = value;
+        } else if (!scores) {
+          sum += value;
+        } else if (std::abs(value) > std::abs(sum)) {
+          sum = value;
+        }
+      }
+    return sum;
+  }
 };
 
-void write(JsonWriter& json, const Layer& layer) {
+void write(JsonWriter& json, const Layer& layer, const Part& part) {
+  const auto end = [&](std::size_t first) {
+    return first + std::min(part.size, layer.nodes - std::min(first, layer.nodes));
+  };
   json.begin_array();
-  for (std::size_t origin = 0; origin < layer.nodes; ++origin) {
+  for (std::size_t i = part.first_origin; i < end(part.first_origin); i += part.group) {
     json.begin_array();
-    for (std::size_t destination = 0; destination < layer.nodes; ++destination) {
-      const std::size_t cell = (origin * layer.nodes + destination) * layer.step + layer.offset;
-      if (cell < layer.cells->size()) {
-        json.number((*layer.cells)[cell]);
+    for (std::size_t j = part.first_destination; j < end(part.first_destination); j += part.group)
+      if (part.group == 1) {
+        json.number(layer.at(i, j));
       } else {
-        json.null();
+        json.number(layer.together(i, j, part.group));
       }
-    }
     json.end_array();
   }
   json.end_array();
@@ -46,7 +79,22 @@ const std::vector<float>& quantity(const Source& source, std::string_view what) 
 
 struct MatrixQuestion {
   std::string network, metric, what;
+  Part part;
 };
+
+Part part_of(const Arguments& arguments) {
+  Part part;
+  const auto read = [&](std::string_view name, std::size_t& into) {
+    const auto value = arguments.integer(name);
+    if (value) into = std::size_t(*value);
+    part.asked = part.asked || value;
+  };
+  read("group", part.group);
+  read("first_origin", part.first_origin);
+  read("first_destination", part.first_destination);
+  read("size", part.size);
+  return part;
+}
 
 template <class Source>
 Response matrix_response(const MatrixQuestion& question, const Source& source,
@@ -57,11 +105,17 @@ Response matrix_response(const MatrixQuestion& question, const Source& source,
   json.begin_object().key("network").string(question.network).key("time").time(source.time);
   json.key("metric").string(question.metric).key("nodes");
   write_names(json, nodes);
+  if (question.part.asked) {
+    json.key("group").number(question.part.group);
+    json.key("first_origin").number(question.part.first_origin);
+    json.key("first_destination").number(question.part.first_destination);
+  }
   for (std::string_view name : {"observed", "expected", "sparse", "score", "low", "high"}) {
     const std::string wanted = "," + question.what + ",";
     if (wanted.find("," + std::string(name) + ",") == std::string::npos) continue;
     json.key(name);
-    write(json, Layer{&quantity(source, name), nodes.size(), step, offset});
+    write(json, Layer{&quantity(source, name), nodes.size(), step, offset, name == "score"},
+          question.part);
   }
   Response response = json_response(200, json.end_object().take());
   response.tagged = true;
@@ -117,6 +171,20 @@ Response series_response(const SeriesQuery& query, const std::vector<SeriesPoint
   return json_response(200, json.take());
 }
 
+// The day before the newest slice's end, unless said.
+TimeRange asked_range(const LiveNetwork& live, const Arguments& arguments, EpochSeconds now) {
+  const EpochSeconds end = live.last_slice ? *live.last_slice + live.network.bin_seconds : now;
+  const auto from = arguments.time("from");
+  TimeRange range;
+  range.to = arguments.time("to").value_or(std::max(end, from.value_or(end - kDay) + 1));
+  range.from = from.value_or(range.to - kDay);
+  return range;
+}
+
+bool too_long(const LiveNetwork& live, const TimeRange& range) {
+  return (range.to - range.from) / live.network.bin_seconds > kMostPoints;
+}
+
 }  // namespace
 
 void Api::matrix(const Call& call, const Reply& reply) const {
@@ -126,7 +194,8 @@ void Api::matrix(const Call& call, const Reply& reply) const {
   if (!metric) return reply(problem(400, metrics_text(live->network)));
   const MatrixQuestion question{
       live->network.name, live->network.metrics[*metric],
-      call.arguments.text("what").value_or("observed,expected,sparse,score")};
+      call.arguments.text("what").value_or("observed,expected,sparse,score"),
+      part_of(call.arguments)};
   auto time = call.arguments.time("time");
   if (!time) time = live->last_slice;
   if (!time) return reply(problem(404, "there is no slice yet"));
@@ -153,14 +222,8 @@ void Api::series(const Call& call, const Reply& reply) const {
                     call.arguments.needed("origin"),
                     call.arguments.needed("destination"),
                     {}};
-  const EpochSeconds end =
-      live->last_slice ? *live->last_slice + live->network.bin_seconds : live_.now();
-  query.range.to = call.arguments.time("to").value_or(
-      std::max(end, call.arguments.time("from").value_or(end - kDay) + 1));
-  query.range.from = call.arguments.time("from").value_or(query.range.to - kDay);
-  if ((query.range.to - query.range.from) / live->network.bin_seconds > kMostPoints)
-    return reply(
-        problem(400, "from and to may lie at most " + std::to_string(kMostPoints) + " bins apart"));
+  query.range = asked_range(*live, call.arguments, live_.now());
+  if (too_long(*live, query.range)) return reply(problem(400, kTooLong));
   const bool known = node_index(live->network, query.origin) >= 0 &&
                      node_index(live->network, query.destination) >= 0;
   const auto finish = [query, known, reply](const std::vector<SeriesPoint>& points) {
@@ -178,6 +241,44 @@ void Api::series(const Call& call, const Reply& reply) const {
         found->insert(found->end(), live_part.begin(), live_part.end());
         finish(*found);
       });
+}
+
+void Api::slices(const Call& call, const Reply& reply) const {
+  const LiveNetwork* live = live_.network(call.arguments.needed("network"));
+  if (!live) return reply(problem(404, "there is no network of that name"));
+  const auto metric = metric_index(live->network, call.arguments.text("metric"));
+  if (!metric) return reply(problem(400, metrics_text(live->network)));
+  SlicesQuery query{live->network.name, live->network.metrics[*metric],
+                    asked_range(*live, call.arguments, live_.now())};
+  if (too_long(*live, query.range)) return reply(problem(400, kTooLong));
+  const TimeRange shown = query.range;
+  // What lies before tells the band.
+  query.range.from -= EpochSeconds(TotalBand::kSlices) * live->network.bin_seconds;
+  std::vector<SlicePoint> newest;
+  for (const std::vector<SlicePoint>& points : live->points)
+    if (points[*metric].time >= query.range.from && points[*metric].time < query.range.to)
+      newest.push_back(points[*metric]);
+  const auto finish = [query, shown, reply](const std::vector<SlicePoint>& points) {
+    JsonWriter json;
+    json.reserve(256 + points.size() * 256);
+    json.begin_object().key("network").string(query.network).key("metric").string(query.metric);
+    json.key("points").begin_array();
+    TotalBand bands;
+    for (const SlicePoint& point : points) {
+      const TotalBand::Band band = bands.next(point.total, point.threshold);
+      if (point.time >= shown.from) write(json, point, band);
+    }
+    reply(json_response(200, json.end_array().end_object().take()));
+  };
+  const bool covered = !live->points.empty() && live->points.front()[0].time <= query.range.from;
+  if (!ports_.history || covered) return finish(newest);
+  if (!live->points.empty())
+    query.range.to = std::min(query.range.to, live->points.front()[0].time);
+  ports_.history->slices(query, [finish, reply, newest = std::move(newest)](auto found) {
+    if (!found) return reply(problem(503, found.error()));
+    found->insert(found->end(), newest.begin(), newest.end());
+    finish(*found);
+  });
 }
 
 }  // namespace outlierd::api

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/detect/report.h"
+#include "core/detect/totals.h"
 
 namespace outlierd::api {
 
@@ -22,6 +23,13 @@ struct Acknowledgement {
   std::string by, comment;
   EpochSeconds time = 0;
   bool operator==(const Acknowledgement&) const = default;
+};
+
+// What an operator says of an event: "false_alarm" or "expected".
+struct Feedback {
+  std::string mark, by, comment;
+  EpochSeconds time = 0;
+  bool operator==(const Feedback&) const = default;
 };
 
 struct CellRecord {
@@ -41,6 +49,7 @@ struct EventRecord {
   std::vector<std::string> origins, destinations;
   std::vector<CellRecord> cells;
   std::optional<Acknowledgement> acknowledged;
+  std::optional<Feedback> feedback = {};
 };
 
 struct AnomalyRecord {
@@ -72,6 +81,15 @@ struct MatrixRecord {
 struct SeriesPoint {
   EpochSeconds time = 0;
   float observed = 0, expected = 0, low = 0, high = 0, score = 0;  // NaN as in MatrixRecord
+};
+
+// One slice in a line: a metric taken together, and the model.
+struct SlicePoint {
+  EpochSeconds time = 0;
+  SliceTotal total;
+  double threshold = 0.0, noise_precision = 0.0;
+  int open_events = 0, rank = 0, iterations = 0;
+  double seconds = std::numeric_limits<double>::quiet_NaN();  // of work; NaN: not known any more
 };
 
 struct AuditEntry {
@@ -113,6 +131,11 @@ struct SeriesQuery {
   TimeRange range;
 };
 
+struct SlicesQuery {
+  std::string network, metric;
+  TimeRange range;
+};
+
 // Reason why the store could not do it; the API answers 503 with it.
 template <class T>
 using Done = std::function<void(tl::expected<T, std::string>)>;
@@ -125,6 +148,7 @@ class History {
   virtual void matrix(const std::string& network, EpochSeconds time, const std::string& metric,
                       Done<std::optional<MatrixRecord>> done) = 0;
   virtual void series(const SeriesQuery& query, Done<std::vector<SeriesPoint>> done) = 0;
+  virtual void slices(const SlicesQuery& query, Done<std::vector<SlicePoint>> done) = 0;
   virtual void anomalies(const AnomalyQuery& query, Done<std::vector<AnomalyRecord>> done) = 0;
   virtual void events(const EventQuery& query, Done<std::vector<EventRecord>> done) = 0;
   virtual void event(const std::string& id, Done<std::optional<EventRecord>> done) = 0;
@@ -132,7 +156,10 @@ class History {
   // What an operator did is kept together with its audit entry, or not at all.
   virtual void acknowledge(const std::string& event, const Acknowledgement& acknowledgement,
                            const AuditEntry& entry, Done<bool> done) = 0;  // false: no such event
-  virtual void silences(Done<std::vector<Silence>> done) = 0;              // expired ones too
+  // An empty mark takes it back.
+  virtual void mark(const std::string& event, const Feedback& feedback, const AuditEntry& entry,
+                    Done<bool> done) = 0;
+  virtual void silences(Done<std::vector<Silence>> done) = 0;  // expired ones too
   virtual void add_silence(const Silence& silence, const AuditEntry& entry, Done<bool> done) = 0;
   // Sets its end to entry.time. False: no such silence, or it had ended.
   virtual void expire_silence(const std::string& id, const AuditEntry& entry, Done<bool> done) = 0;

@@ -61,6 +61,8 @@ std::string head_of(const Response& response, std::string_view date) {
 }
 
 bool compressible(const Response& response) {
+  for (const auto& [name, value] : response.headers)
+    if (same_ignoring_case(name, "Content-Encoding")) return false;
   return response.body && (response.content_type.starts_with("text/") ||
                            response.content_type.find("json") != std::string::npos ||
                            response.content_type.find("javascript") != std::string::npos ||

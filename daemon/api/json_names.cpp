@@ -59,7 +59,8 @@ std::string begin_event(const EventRecord& event) {
 }
 
 void finish_event(JsonWriter& json, std::string_view begun,
-                  const std::optional<Acknowledgement>& acknowledged, bool silenced) {
+                  const std::optional<Acknowledgement>& acknowledged,
+                  const std::optional<Feedback>& feedback, bool silenced) {
   json.raw(begun);
   json.key("acknowledged");
   if (acknowledged) {
@@ -67,7 +68,18 @@ void finish_event(JsonWriter& json, std::string_view begun,
   } else {
     json.null();
   }
+  json.key("feedback");
+  write(json, feedback);
   json.key("silenced").boolean(silenced).end_object();
+}
+
+void write(JsonWriter& json, const std::optional<Feedback>& feedback) {
+  if (!feedback) {
+    json.null();
+    return;
+  }
+  json.begin_object().key("mark").string(feedback->mark).key("by").string(feedback->by);
+  json.key("time").time(feedback->time).key("comment").string(feedback->comment).end_object();
 }
 
 void write(JsonWriter& json, const Acknowledgement& acknowledgement) {
@@ -125,6 +137,16 @@ void write(JsonWriter& json, const SeriesPoint& point) {
   json.key("score").number(point.score).end_object();
 }
 
+void write(JsonWriter& json, const SlicePoint& point, const TotalBand::Band& band) {
+  json.begin_object().key("time").time(point.time);
+  json.key("observed").number(point.total.observed).key("expected").number(point.total.expected);
+  json.key("low").number(band.low).key("high").number(band.high);
+  json.key("threshold").number(point.threshold).key("open_events").number(point.open_events);
+  json.key("rank").number(point.rank).key("iterations").number(point.iterations);
+  json.key("noise_precision").number(point.noise_precision);
+  json.key("seconds").number(point.seconds).end_object();
+}
+
 void write(JsonWriter& json, const AuditEntry& entry) {
   json.begin_object().key("time").time(entry.time).key("actor").string(entry.actor);
   json.key("action").string(entry.action).key("subject").string(entry.subject);
@@ -138,6 +160,26 @@ void write(JsonWriter& json, const ModelSummary& model) {
   json.key("evidence_bound").number(model.evidence_bound);
   json.key("component_strengths").begin_array();
   for (double strength : model.component_strengths) json.number(strength);
+  json.end_array();
+}
+
+void write_components(JsonWriter& json, const Network& network, const ModelSummary& model) {
+  const auto nodes = [&](const std::vector<ModelComponent::Node>& from) {
+    json.begin_array();
+    for (const ModelComponent::Node& each : from) {
+      json.begin_object().key("node").string(name_at(network.nodes, each.node));
+      json.key("loading").number(each.loading).end_object();
+    }
+    json.end_array();
+  };
+  json.key("components").begin_array();
+  for (const ModelComponent& component : model.components) {
+    json.begin_object().key("strength").number(component.strength).key("origins");
+    nodes(component.origins);
+    json.key("destinations");
+    nodes(component.destinations);
+    json.end_object();
+  }
   json.end_array();
 }
 

@@ -11,18 +11,22 @@
 
 namespace outlierd::api {
 
-// Everything of an event but acknowledged and silenced, without the closing brace: the part that is
-// kept ready. finish_event adds the rest.
+// Everything of an event but acknowledged, feedback and silenced, without the closing brace: the
+// part that is kept ready. finish_event adds the rest.
 std::string begin_event(const EventRecord& event);
 void finish_event(JsonWriter& json, std::string_view begun,
-                  const std::optional<Acknowledgement>& acknowledged, bool silenced);
+                  const std::optional<Acknowledgement>& acknowledged,
+                  const std::optional<Feedback>& feedback, bool silenced);
 
 void write(JsonWriter& json, const AnomalyRecord& anomaly);
 void write(JsonWriter& json, const Acknowledgement& acknowledgement);
+void write(JsonWriter& json, const std::optional<Feedback>& feedback);
 void write(JsonWriter& json, const Silence& silence, EpochSeconds now);
 void write(JsonWriter& json, const SeriesPoint& point);
+void write(JsonWriter& json, const SlicePoint& point, const TotalBand::Band& band);
 void write(JsonWriter& json, const AuditEntry& entry);
 void write(JsonWriter& json, const ModelSummary& model);
+void write_components(JsonWriter& json, const Network& network, const ModelSummary& model);
 void write(JsonWriter& json, const PipelineOptions& options);  // "model":{...},"detection":{...}
 void write_names(JsonWriter& json, const std::vector<std::string>& names);
 

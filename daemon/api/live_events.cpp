@@ -44,6 +44,7 @@ const LiveEvent& LiveEvents::put(EventRecord record) {
     const auto old = events_.find(known->second);
     bytes_ -= old->second.json.size();
     if (!record.acknowledged) record.acknowledged = std::move(old->second.record.acknowledged);
+    if (!record.feedback) record.feedback = std::move(old->second.record.feedback);
     if (place != known->second) events_.erase(old);
   }
   LiveEvent& event = events_[place];
@@ -86,6 +87,13 @@ void LiveEvents::seed(std::vector<EventRecord> events, bool complete) {
 const LiveEvent* LiveEvents::find(const std::string& id) const {
   const auto known = places_.find(id);
   return known == places_.end() ? nullptr : &events_.at(known->second);
+}
+
+bool LiveEvents::mark(const std::string& id, std::optional<Feedback> feedback) {
+  const auto known = places_.find(id);
+  if (known == places_.end()) return false;
+  events_.at(known->second).record.feedback = std::move(feedback);
+  return true;
 }
 
 bool LiveEvents::acknowledge(const std::string& id, const Acknowledgement& acknowledgement) {

@@ -27,13 +27,14 @@ class LiveEvents {
   LiveEvents(std::size_t most_events, std::size_t most_bytes)
       : most_events_(most_events), most_bytes_(most_bytes) {}
 
-  // Opened or changed; an acknowledgement that is known stays. Nothing is let go before trim().
+  // Opened or changed; what operators said of it stays. Nothing is let go before trim().
   const LiveEvent& put(EventRecord record);
   void trim();
   // From the store at start: the newest, and whether there are no others.
   void seed(std::vector<EventRecord> events, bool complete);
 
   const LiveEvent* find(const std::string& id) const;
+  bool mark(const std::string& id, std::optional<Feedback> feedback);
   bool acknowledge(const std::string& id, const Acknowledgement& acknowledgement);
   // Up to query.limit + 1, to see whether there are more.
   std::vector<const LiveEvent*> list(const EventQuery& query) const;

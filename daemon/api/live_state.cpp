@@ -16,6 +16,17 @@ std::size_t bytes_of(const SliceReport& report) {
               report.high.capacity() + report.sparse.capacity() + report.score.capacity());
 }
 
+std::vector<SlicePoint> points_of(const LiveNetwork& live, const SliceReport& report,
+                                  double seconds) {
+  std::vector<SlicePoint> points;
+  const std::size_t metrics = live.network.metrics.size();
+  for (std::size_t metric = 0; metric < metrics; ++metric)
+    points.push_back({report.time, total_of(report, metrics, metric), report.threshold,
+                      live.model.noise_precision, report.open_events, live.model.rank,
+                      live.model.iterations, seconds});
+  return points;
+}
+
 bool holds(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -45,6 +56,7 @@ void LiveState::add_network(Network network, NetworkSettings settings) {
   if (live.network != network) {
     live.slices.clear();
     live.slice_bytes = 0;
+    live.points.clear();
   }
   live.network = std::move(network);
   live.settings = std::move(settings);
@@ -63,7 +75,8 @@ void LiveState::trim(LiveNetwork& live) {
   }
 }
 
-LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& report) {
+LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& report,
+                                        double seconds) {
   Changes changes;
   const auto found = networks_.find(name);
   if (found == networks_.end()) return changes;
@@ -83,8 +96,11 @@ LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& r
   if (!live.slices.empty() && live.slices.back().time >= report.time) {
     live.slices.clear();
     live.slice_bytes = 0;
+    live.points.clear();
   }
   live.slice_bytes += bytes_of(report);
+  live.points.push_back(points_of(live, report, seconds));
+  if (live.points.size() > options_.most_points) live.points.pop_front();
   live.slices.push_back(std::move(report));
   trim(live);
   return changes;

@@ -31,6 +31,8 @@ struct LiveOptions {
   std::size_t most_events = 5000;
   std::size_t event_bytes = 8 << 20;
   std::size_t most_anomalies = 10000;
+  std::size_t most_points =
+      2016;  // slices of one network remembered in a line: a week of 5 minutes
 };
 
 struct LiveNetwork {
@@ -38,6 +40,7 @@ struct LiveNetwork {
   NetworkSettings settings;
   std::deque<SliceReport> slices;  // oldest first; their anomalies and events are taken out
   std::size_t slice_bytes = 0;
+  std::deque<std::vector<SlicePoint>> points;  // oldest first, a metric each
   double warmup = 0.0, threshold = 0.0;
   int open_events = 0;
   ModelSummary model;
@@ -64,7 +67,9 @@ class LiveState {
 
   // The events that changed, in the order of the report; valid until the next call.
   using Changes = std::vector<std::pair<EventChange, const LiveEvent*>>;
-  Changes on_report(const std::string& network, SliceReport&& report);
+  // seconds: what the work on the slice took.
+  Changes on_report(const std::string& network, SliceReport&& report,
+                    double seconds = std::numeric_limits<double>::quiet_NaN());
 
   const std::map<std::string, LiveNetwork>& networks() const { return networks_; }
   const LiveNetwork* network(const std::string& name) const;

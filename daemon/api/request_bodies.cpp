@@ -98,6 +98,19 @@ tl::expected<AckBody, std::string> parse_ack(std::string_view body) {
   return ack;
 }
 
+tl::expected<Feedback, std::string> parse_feedback(std::string_view body) {
+  BodyReader reader(body);
+  const auto mark = reader.text("mark", kLongestText, true);
+  Feedback feedback;
+  feedback.mark = mark.value_or("");
+  if (!mark || (*mark != "" && *mark != "false_alarm" && *mark != "expected"))
+    reader.fail("mark", "must be false_alarm, expected, or empty to take it back");
+  feedback.by = reader.text("by", kLongestText, true).value_or("");
+  feedback.comment = reader.text("comment", kLongestComment, true).value_or("");
+  if (const std::string problem = reader.finish(); !problem.empty()) return tl::unexpected(problem);
+  return feedback;
+}
+
 tl::expected<std::string, std::string> parse_backup(std::string_view body) {
   BodyReader reader(body);
   const std::string path = reader.text("path", kLongestComment, false).value_or("");

@@ -16,6 +16,9 @@ struct AckBody {
 };
 tl::expected<AckBody, std::string> parse_ack(std::string_view body);  // empty: {}
 
+// {"mark":"false_alarm" or "expected" or "" to take it back}; without time.
+tl::expected<Feedback, std::string> parse_feedback(std::string_view body);
+
 // Without id, created and, unless it is said, created_by. Begins now unless said.
 tl::expected<Silence, std::string> parse_silence(std::string_view body, EpochSeconds now);
 

@@ -221,6 +221,34 @@ Outcome<Series> Reader::series(const SeriesRequest& request) {
   return finish(std::move(series));
 }
 
+Outcome<std::vector<SlicePoint>> Reader::slices(const std::string& network,
+                                                const std::string& metric, EpochSeconds from,
+                                                EpochSeconds to) {
+  if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
+  std::vector<SlicePoint> points;
+  Query row(database_,
+            "SELECT s.time, t.observed, t.expected, s.threshold, s.noise_precision, "
+            "s.open_events, s.rank, s.iterations FROM slices s "
+            "LEFT JOIN layout_names p ON p.layout = s.layout AND p.is_metric = 1 AND p.name = "
+            "(SELECT id FROM names WHERE name = ?4) "
+            "LEFT JOIN totals t ON t.slice = s.id AND t.metric = p.place "
+            "WHERE s.network = (SELECT id FROM networks WHERE name = ?1) AND s.time >= ?2 "
+            "AND s.time < ?3 ORDER BY s.time LIMIT ?5");
+  row.bind(network).bind(from).bind(to).bind(metric).bind(kMostPoints);
+  while (row.step()) {
+    SlicePoint point;
+    point.time = row.integer(0);
+    point.total = {row.real(1), row.real(2)};
+    point.threshold = row.real(3);
+    point.noise_precision = row.real(4);
+    point.open_events = int(row.integer(5));
+    point.rank = int(row.integer(6));
+    point.iterations = int(row.integer(7));
+    points.push_back(point);
+  }
+  return finish(std::move(points));
+}
+
 Outcome<std::optional<HistoryBounds>> Reader::bounds(const std::string& network) {
   if (auto ready = refresh(); !ready) return tl::unexpected(ready.error());
   Query row(database_,

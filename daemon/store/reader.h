@@ -63,6 +63,9 @@ class Reader {
   Outcome<StoredSlice> matrix(const std::string& network, std::optional<EpochSeconds> time);
   // Bins in which the network had no such cell are left out. kNotFound: it never had.
   Outcome<Series> series(const SeriesRequest& request);
+  // Every slice from the oldest on, at most kMostPoints; totals where it had that metric.
+  Outcome<std::vector<SlicePoint>> slices(const std::string& network, const std::string& metric,
+                                          EpochSeconds from, EpochSeconds to);
   Outcome<Page<StoredAnomaly>> anomalies(const AnomalyFilter& filter, const PageRequest& page);
   Outcome<Page<StoredEvent>> events(const EventFilter& filter, const PageRequest& page);
   Outcome<StoredEvent> event(const std::string& id);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/detect/report.h"
+#include "core/detect/totals.h"
 #include "core/traffic/network.h"
 
 namespace outlierd::store {
@@ -53,6 +54,14 @@ struct Series {
   std::vector<SeriesPoint> points;   // oldest first
   std::optional<EpochSeconds> next;  // there is more: from here on
   int unreadable = 0;                // bins left out because their block is damaged
+};
+
+// One slice in a line: a metric taken together, and the model.
+struct SlicePoint {
+  EpochSeconds time = 0;
+  SliceTotal total;  // NaN too where the slice is of an outlierd that did not keep it
+  double threshold = 0.0, noise_precision = 0.0;
+  int open_events = 0, rank = 0, iterations = 0;
 };
 
 struct StoredAnomaly {

@@ -62,7 +62,14 @@ INSERT INTO probe VALUES (1, 0);
 CREATE INDEX events_open ON events (open, opened, id);
 )";
 
-constexpr std::array<const char*, kSchemaVersion> kSteps = {kFirst, kFeedback};
+// Each metric of a slice taken together, by its place in the layout.
+constexpr const char* kTotals = R"(
+CREATE TABLE totals (
+  slice INTEGER NOT NULL REFERENCES slices ON DELETE CASCADE, metric INTEGER NOT NULL,
+  observed REAL, expected REAL, PRIMARY KEY (slice, metric)) WITHOUT ROWID;
+)";
+
+constexpr std::array<const char*, kSchemaVersion> kSteps = {kFirst, kFeedback, kTotals};
 
 }  // namespace
 

@@ -77,6 +77,7 @@ class Store {
   Outcome<void> check(const SliceToStore& item) const;
   void write_slice(const SliceToStore& item);
   std::int64_t write_summary(std::int64_t network, std::int64_t layout, const SliceReport& report);
+  void write_totals(std::int64_t slice, const Network& network, const SliceReport& report);
   void write_cells(std::int64_t slice, const Network& network, const SliceReport& report);
   void write_anomalies(std::int64_t network_id, const Network& network, const SliceReport& report);
   void write_event(std::int64_t network_id, std::int64_t layout, const Event& event);

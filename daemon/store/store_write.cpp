@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "core/detect/totals.h"
 #include "daemon/store/layouts.h"
 #include "daemon/store/record_codec.h"
 #include "daemon/store/store.h"
@@ -62,6 +63,7 @@ void Store::write_slice(const SliceToStore& item) {
   const std::int64_t network = network_id(item.network->name);
   const std::int64_t layout = layout_id(network, *item.network);
   const std::int64_t slice = write_summary(network, layout, report);
+  write_totals(slice, *item.network, report);
   write_cells(slice, *item.network, report);
   write_anomalies(network, *item.network, report);
   for (const EventUpdate& update : report.events) write_event(network, layout, update.event);
@@ -102,6 +104,19 @@ std::int64_t Store::write_summary(std::int64_t network, std::int64_t layout,
       .bind(strengths)
       .run();
   return database_.last_id();
+}
+
+void Store::write_totals(std::int64_t slice, const Network& network, const SliceReport& report) {
+  const std::size_t metrics = network.metrics.size();
+  for (std::size_t metric = 0; metric < metrics; ++metric) {
+    const SliceTotal total = total_of(report, metrics, metric);
+    Query(database_, "INSERT INTO totals VALUES (?, ?, ?, ?)")
+        .bind(slice)
+        .bind(std::int64_t(metric))
+        .bind(total.observed)
+        .bind(total.expected)
+        .run();
+  }
 }
 
 void Store::write_cells(std::int64_t slice, const Network& network, const SliceReport& report) {

@@ -23,6 +23,7 @@ class MemoryHistory : public api::History {
   std::vector<api::AuditEntry> all_audit;
   std::vector<std::pair<std::string, api::MatrixRecord>> matrices;  // by network
   std::vector<api::SeriesPoint> points;
+  std::vector<api::SlicePoint> slice_points;
   bool broken = false;
   int asked = 0;
 
@@ -37,6 +38,13 @@ class MemoryHistory : public api::History {
               api::Done<std::vector<api::SeriesPoint>> done) override {
     std::vector<api::SeriesPoint> found;
     for (const api::SeriesPoint& point : points)
+      if (point.time >= query.range.from && point.time < query.range.to) found.push_back(point);
+    answer(std::move(done), std::move(found));
+  }
+  void slices(const api::SlicesQuery& query,
+              api::Done<std::vector<api::SlicePoint>> done) override {
+    std::vector<api::SlicePoint> found;
+    for (const api::SlicePoint& point : slice_points)
       if (point.time >= query.range.from && point.time < query.range.to) found.push_back(point);
     answer(std::move(done), std::move(found));
   }
@@ -86,6 +94,17 @@ class MemoryHistory : public api::History {
     for (auto& each : all_events)
       if (each.id == event && !broken) {
         each.acknowledged = acknowledgement;
+        known = true;
+        all_audit.push_back(entry);
+      }
+    answer(std::move(done), known);
+  }
+  void mark(const std::string& event, const api::Feedback& feedback, const api::AuditEntry& entry,
+            api::Done<bool> done) override {
+    bool known = false;
+    for (auto& each : all_events)
+      if (each.id == event && !broken) {
+        each.feedback = feedback.mark.empty() ? std::nullopt : std::optional(feedback);
         known = true;
         all_audit.push_back(entry);
       }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "config/prefix_file.h"
+
 namespace outlierd::config {
 namespace {
 
@@ -131,6 +133,30 @@ TEST(Url, HidesItsSecret) {
   EXPECT_EQ(text_without_secret(*parse_url("https://me:pw:x@h/")), "https://me:<secret>@h/");
   EXPECT_EQ(text_without_secret(*parse_url("https://token@h/")), "https://<secret>@h/");
   EXPECT_EQ(text_without_secret(*parse_url("https://h/")), "https://h/");
+}
+
+}  // namespace
+}  // namespace outlierd::config
+
+namespace outlierd::config {
+namespace {
+
+TEST(PrefixFile, TakesPrefixesCommentsAndAHeaderAndNamesEveryBadLine) {
+  const std::vector<std::string> nodes = {"ATLA", "CHIN"};
+  const auto good = parse_prefix_file(
+      "prefix,node\r\n192.0.2.0/24,ATLA\n\n# all of it\n 2001:db8::/32 , CHIN # here\n", nodes);
+  ASSERT_TRUE(good);
+  ASSERT_EQ(good->size(), 2u);
+  EXPECT_EQ(text_of((*good)[0].prefix), "192.0.2.0/24");
+  EXPECT_EQ((*good)[1].node, "CHIN");
+  const auto bad = parse_prefix_file("192.0.2.0/24\n192.0.2.0/24,DNVR\n300.0.0.0/8,ATLA\n", nodes);
+  ASSERT_FALSE(bad);
+  ASSERT_EQ(bad.error().size(), 3u);
+  EXPECT_EQ(bad.error()[0], "1: must be prefix,node, such as 192.0.2.0/24,ATLA");
+  EXPECT_EQ(bad.error()[1], "2: no node of the network is called that");
+  EXPECT_TRUE(bad.error()[2].starts_with("3: "));
+  EXPECT_TRUE(parse_prefix_file("", nodes)->empty());
+  EXPECT_FALSE(load_prefix_file("/nowhere/prefixes.csv", nodes));
 }
 
 }  // namespace

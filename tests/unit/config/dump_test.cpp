@@ -27,12 +27,15 @@ Config unusual() {
                  std::chrono::milliseconds(1234)};
   config.matrices = {{{Transport::kTls, "0.0.0.0", 1, ""}, {"c", "k"}, "/t", true, 6, 2000000},
                      {{Transport::kUnix, "", 0, "/run/a b: c # d.sock"}, {}, "", false, 7, kMiB}};
-  config.flows = {{{Transport::kUdp, "0.0.0.0", 2055, ""},
-                   FlowProtocol::kSflow,
-                   5 * kMiB,
-                   {*parse_prefix("10.0.0.0/8"), *parse_prefix("::/0")},
-                   "n"},
-                  {{Transport::kTcp, "127.0.0.1", 9, ""}, FlowProtocol::kJson, kMiB, {}, "null"}};
+  config.flows = {
+      {{Transport::kUdp, "0.0.0.0", 2055, ""},
+       FlowProtocol::kSflow,
+       5 * kMiB,
+       3,
+       true,
+       {*parse_prefix("10.0.0.0/8"), *parse_prefix("::/0")},
+       "n"},
+      {{Transport::kTcp, "127.0.0.1", 9, ""}, FlowProtocol::kJson, kMiB, 1, false, {}, "null"}};
   NetworkConfig network;
   network.name = "n";
   network.nodes = {"yes", "null", "-", "1e3", "~x", "NO"};

@@ -163,9 +163,10 @@ TEST(Load, ListensBeyondLoopbackWhenToldWhoMayCome) {
 }
 
 TEST(Load, SharesAPortBetweenTcpAndUdp) {
-  loaded(
+  const Config config = loaded(
       "networks: [{name: n, nodes: [a, b]}]\n"
       "flows: [{listen: \"udp://127.0.0.1:9470\", protocol: sflow}]\n");
+  EXPECT_EQ(config.flows.at(0).listen.port, config.matrices.at(0).listen.port);
 }
 
 TEST(Load, FollowsAliases) {

@@ -58,6 +58,9 @@ class AnswersTest : public testing::Test {
       ports.unready = [this] { return unready_; };
       ports.reload = [this](const auto& done) { done(reload_problems_); };
       ports.files["/app.js"] = {"text/javascript", std::make_shared<const std::string>("let x;")};
+      ports.files["/assets/a-1.js"] = {"text/javascript",
+                                       std::make_shared<const std::string>("let plain;"),
+                                       std::make_shared<const std::string>("packed"), true};
       ports.most_ingest_bytes = 1000000;
       api_ = std::make_unique<Api>(net_.io, *live_, tokens_, ports);
       live_->add_network(network_, {});
@@ -158,7 +161,7 @@ TEST_F(AnswersTest, StatusNetworkAndModelHaveThePromisedShape) {
       "bins_behind":2,"warmup":0.5,"rank":3,"open_events":0}])"));
   const json network = get("/api/v1/networks/abilene");
   EXPECT_EQ(network["nodes"].size(), 4u);
-  EXPECT_EQ(network["model"]["max_rank"], 10);
+  EXPECT_EQ(network["model"]["max_rank"], 4);
   EXPECT_EQ(network["detection"]["false_alarms_per_day"], 1);
   EXPECT_EQ(network["threshold"], 4.5);
   EXPECT_EQ(get("/api/v1/networks")["items"][0], network);
@@ -193,6 +196,75 @@ TEST_F(AnswersTest, MatrixShowsOneSliceFromHereOrFromTheHistory) {
   EXPECT_TRUE(stored["score"][0][0].is_null());
   get("/api/v1/networks/abilene/matrix?time=2001-01-01T00:00:00Z", 404);
   get("/api/v1/networks/abilene/matrix?metric=packets", 400);
+}
+
+TEST_F(AnswersTest, AMatrixComesInPartsAndInGroupsOfNeighbours) {
+  start();
+  report(kNow - 300);
+  const json part = get(
+      "/api/v1/networks/abilene/matrix?what=observed&first_origin=1&first_destination=2&size=2");
+  EXPECT_EQ(part["observed"], json::parse("[[102,103],[202,203]]"));
+  EXPECT_EQ(part["first_origin"], 1);
+  EXPECT_EQ(part["nodes"].size(), 4u) << "all of them, to count from";
+  const json groups = get("/api/v1/networks/abilene/matrix?what=observed,score&group=3");
+  // Rows 0 to 2 and 3, columns the same; the cell that was not observed adds nothing.
+  EXPECT_EQ(groups["observed"], json::parse("[[909,309],[903,303]]"));
+  EXPECT_EQ(groups["score"][0][0], -1.5);
+  EXPECT_TRUE(get("/api/v1/networks/abilene/matrix?first_origin=9")["observed"].empty());
+  get("/api/v1/networks/abilene/matrix?group=0", 400);
+}
+
+TEST_F(AnswersTest, SlicesAreALineEachFromHistoryAndLiveState) {
+  start();
+  for (int k = 20; k >= 11; --k) {
+    SlicePoint old;
+    old.time = kNow - 300 * k;
+    old.total.observed = 5.0;
+    old.rank = 7;
+    history_.slice_points.push_back(old);
+  }
+  for (int k = 15; k >= 1; --k) report(kNow - 300 * k);
+  const json points = get("/api/v1/networks/abilene/slices")["points"];
+  ASSERT_EQ(points.size(), 20u) << "none twice, none left out";
+  EXPECT_EQ(points[0]["observed"], 5);
+  EXPECT_TRUE(points[0]["expected"].is_null());
+  EXPECT_EQ(points[4]["rank"], 7);
+  // The sum of 100 i + j over all cells but the first, and one more each that was expected.
+  EXPECT_EQ(points[5]["observed"], 2424);
+  EXPECT_EQ(points[5]["expected"], 2439);
+  EXPECT_TRUE(points[5]["low"].is_null()) << "too few slices lie before it";
+  EXPECT_EQ(points[19]["rank"], 3);
+  EXPECT_TRUE(points[19]["seconds"].is_null());
+  EXPECT_EQ(get("/api/v1/networks/abilene/slices?from=2004-02-29T23:55:00Z")["points"].size(), 2u);
+  for (int k = 1; k <= 15; ++k) report(kNow + 300 * k);
+  const json later = get("/api/v1/networks/abilene/slices?from=2004-03-01T01:15:00Z")["points"];
+  ASSERT_EQ(later.size(), 2u);
+  // Every slice before it was off by the same, and the threshold is 4.5.
+  EXPECT_NEAR(later[0]["high"].get<double>(), 2439 * std::pow(2439 / 2424.0, 4.5 * 1.4826), 1e-6);
+  get("/api/v1/networks/abilene/slices?metric=packets", 400);
+  get("/api/v1/networks/nowhere/slices", 404);
+  get("/api/v1/networks/abilene/slices?from=1990-01-01T00:00:00Z", 400);
+}
+
+TEST_F(AnswersTest, WhatAnEventWasIsSaidKeptAndTakenBack) {
+  history_.all_events.push_back(stored_event("a", 1000, true));
+  start();
+  EXPECT_TRUE(get("/api/v1/events/a")["feedback"].is_null());
+  const std::string path = "/api/v1/events/a/feedback";
+  const auto answer =
+      ask("POST", path, kJson, R"({"mark":"expected","by":"ann","comment":"move"})");
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  const json said = json::parse(
+      R"({"mark":"expected","by":"ann","time":"2004-03-01T00:05:00Z","comment":"move"})");
+  EXPECT_EQ(json::parse(answer.body)["feedback"], said);
+  report(kNow - 300, {test::sample_event("a", 1000)});
+  EXPECT_EQ(get("/api/v1/events/a")["feedback"], said) << "news of the event leave it";
+  EXPECT_EQ(ask("POST", path, kJson, R"({"mark":"nonsense"})").status, 422);
+  EXPECT_EQ(ask("POST", path, kJson, "{}").status, 422);
+  EXPECT_EQ(ask("POST", path, kJson, R"({"mark":""})").status, 200);
+  EXPECT_TRUE(get("/api/v1/events/a")["feedback"].is_null());
+  EXPECT_EQ(history_.all_audit.size(), 2u);
+  EXPECT_EQ(ask("POST", "/api/v1/events/zz/feedback", kJson, R"({"mark":""})").status, 404);
 }
 
 TEST_F(AnswersTest, SeriesPutsTheHistoryBeforeTheLivePart) {
@@ -377,6 +449,16 @@ TEST_F(AnswersTest, PathsMethodsAndFilesAreToldApart) {
   EXPECT_EQ(options.header("allow"), "GET, HEAD, POST, DELETE, OPTIONS");
   EXPECT_EQ(ask("HEAD", "/api/v1/events").status, 200);
   EXPECT_EQ(ask("GET", "/app.js").body, "let x;");
+  const auto packed = ask("GET", "/assets/a-1.js", "Accept-Encoding: gzip\r\n");
+  EXPECT_EQ(packed.body, "packed");
+  EXPECT_EQ(packed.header("content-encoding"), "gzip");
+  EXPECT_EQ(packed.header("vary"), "Accept-Encoding");
+  EXPECT_NE(packed.header("cache-control").find("immutable"), std::string::npos);
+  const auto plain = ask("GET", "/assets/a-1.js");
+  EXPECT_EQ(plain.body, "let plain;");
+  EXPECT_EQ(plain.header("content-encoding"), "");
+  for (const char* never : {"unsafe", "http", "*"})
+    EXPECT_EQ(plain.header("content-security-policy").find(never), std::string::npos) << never;
   EXPECT_NE(ask("GET", "/").body.find("outlierd"), std::string::npos);
   EXPECT_EQ(ask("GET", "/metrics").body, "up 1\n");
   const auto document = ask("GET", "/openapi.json");
@@ -404,6 +486,7 @@ TEST_F(AnswersTest, EachRoleMayDoItsOwnAndNoMore) {
       {"GET", "/metrics", {"a-reader", "an-operator", "an-admin"}},
       {"POST", "/api/v1/networks/abilene/slices", {"a-pusher", "an-admin"}},
       {"POST", "/api/v1/events/x/ack", {"an-operator", "an-admin"}},
+      {"POST", "/api/v1/events/x/feedback", {"an-operator", "an-admin"}},
       {"DELETE", "/api/v1/silences/x", {"an-operator", "an-admin"}},
       {"POST", "/-/reload", {"an-admin"}},
       {"GET", "/api/v1/audit", {"an-admin"}},

@@ -57,10 +57,13 @@ TEST(KillMinusNine, LosesNothingThatWasAnsweredAndDoublesNothing) {
   std::filesystem::create_directories(folder.path() / "plain");
   std::filesystem::create_directories(folder.path() / "killed");
   std::string expected;
+  std::chrono::duration<double> undisturbed{};
   {
     DaemonProcess daemon(OUTLIERD, folder.path() / "plain");
     daemon.start();
+    const auto begun = std::chrono::steady_clock::now();
     ASSERT_EQ(push(daemon.socket_path(), 0), kBins);
+    undisturbed = std::chrono::steady_clock::now() - begun;
     ASSERT_EQ(daemon.terminate(), 0) << daemon.log();
     daemon.start();
     expected = all_that_is_known(daemon);
@@ -73,7 +76,8 @@ TEST(KillMinusNine, LosesNothingThatWasAnsweredAndDoublesNothing) {
   int next = 0, kills = 0, kills_in_the_middle = 0;
   while (next < kBins || kills < kKills) {
     daemon.start();
-    const auto patience = std::chrono::microseconds(int(random.uniform() * 30000));
+    // On average a hundredth of the whole, however quick the disk is.
+    const auto patience = random.uniform() * undisturbed * 2 / 100;
     std::thread killer([&] {
       std::this_thread::sleep_for(patience);
       daemon.signal(SIGKILL);

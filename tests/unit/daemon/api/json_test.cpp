@@ -49,7 +49,7 @@ TEST(EventJson, HasThePromisedNames) {
   const Network network = test::sample_network();
   const EventRecord record = record_of(network, test::sample_event("e1", 300));
   JsonWriter writer;
-  finish_event(writer, begin_event(record), std::nullopt, false);
+  finish_event(writer, begin_event(record), std::nullopt, std::nullopt, false);
   const json event = json::parse(writer.text());
   EXPECT_EQ(event["id"], "e1");
   EXPECT_EQ(event["network"], "abilene");
@@ -66,7 +66,8 @@ TEST(EventJson, HasThePromisedNames) {
       "observed":912.0,"expected":201.3,"score":9.1})"));
   EXPECT_TRUE(event["acknowledged"].is_null());
   EXPECT_EQ(event["silenced"], false);
-  EXPECT_EQ(event.size(), 16u);
+  EXPECT_TRUE(event["feedback"].is_null());
+  EXPECT_EQ(event.size(), 17u);
 }
 
 TEST(AnomalyJson, HasThePromisedNames) {

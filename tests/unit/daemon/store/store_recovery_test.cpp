@@ -80,7 +80,8 @@ TEST(StoreRecovery, ALaterSchemaAndAStrangersDatabaseAreRefusedUntouched) {
     EXPECT_EQ(refused.error().message,
               path == later ? path.string() +
                                   " was written by a later outlierd (schema 99, this one knows "
-                                  "up to 2)"
+                                  "up to " +
+                                  std::to_string(kSchemaVersion) + ")"
                             : path.string() + " is a database, but not one of outlierd");
     EXPECT_EQ(test::file_bytes(path), before);
   }

@@ -63,6 +63,30 @@ TEST_F(StoreTest, GivesASliceBackBitForBit) {
   }
 }
 
+TEST_F(StoreTest, EverySliceIsALineWithTheTotalOfTheMetric) {
+  Network network = network_of("n", 3);
+  for (int t = 0; t < 4; ++t) {
+    if (t == 2) network.metrics.push_back("packets");
+    SliceReport report = report_of(network, 300 * t);
+    for (auto* values : {&report.observed, &report.expected, &report.low, &report.high})
+      for (std::size_t cell = 0; cell < values->size(); ++cell)
+        (*values)[cell] = cell % network.metrics.size() == 0 ? 2.0f : 5.0f;
+    write_one(store_, network, report);
+  }
+  write_one(store_, network, report_of(network, 900));  // anew: in place of the old one
+  const auto points = must(reader_.slices("n", "packets", 300, 900));
+  ASSERT_EQ(points.size(), 2u);
+  EXPECT_EQ(points[0].time, 300);
+  EXPECT_TRUE(std::isnan(points[0].total.observed)) << "there were no packets yet";
+  EXPECT_EQ(points[1].total.observed, 45.0);
+  EXPECT_EQ(points[1].total.expected, 45.0);
+  EXPECT_EQ(points[1].rank, 4);
+  EXPECT_EQ(points[1].threshold, 5.5);
+  EXPECT_EQ(must(reader_.slices("n", "bytes", 0, 10000)).size(), 4u);
+  EXPECT_EQ(must(reader_.slices("n", "bytes", 0, 300))[0].total.observed, 18.0);
+  EXPECT_TRUE(must(reader_.slices("nowhere", "bytes", 0, 10000)).empty());
+}
+
 TEST_F(StoreTest, ArraysLeftOutAreReadAsUnknown) {
   const Network network = network_of("n", 3);
   SliceReport report;
