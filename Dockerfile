@@ -5,7 +5,7 @@ FROM debian:bookworm-slim AS build
 RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
       build-essential cmake dpkg-dev file libboost1.81-dev libcli11-dev libeigen3-dev libexpected-dev \
       libfmt-dev libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libyaml-cpp-dev \
-      libzstd-dev ninja-build nlohmann-json3-dev pkg-config zlib1g-dev
+      libzstd-dev ninja-build nlohmann-json3-dev nodejs npm pkg-config zlib1g-dev
 COPY . /source
 WORKDIR /source
 RUN cmake --preset release -DOUTLIERD_TESTS=OFF -DOUTLIERD_BENCH=OFF && \

@@ -27,7 +27,8 @@ install(FILES ${generated}/outlierd.8.gz DESTINATION share/man/man8)
 file(GLOB documents ${PROJECT_SOURCE_DIR}/docs/*.md)
 install(FILES ${documents} CHANGELOG.md ${generated}/changelog.gz DESTINATION share/doc/outlierd)
 install(FILES deploy/package/copyright DESTINATION share/doc/outlierd)
-install(FILES deploy/prometheus/outlierd.rules.yaml DESTINATION share/doc/outlierd/examples)
+install(FILES deploy/prometheus/outlierd.rules.yaml deploy/grafana/outlierd.json
+  DESTINATION share/doc/outlierd/examples)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME outlierd)

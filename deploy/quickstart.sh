@@ -12,6 +12,7 @@ packages=(
   libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev libyaml-cpp-dev libzstd-dev
   ninja-build nlohmann-json3-dev pkg-config zlib1g-dev
 )
+command -v npm >/dev/null || packages+=(nodejs npm)  # for the dashboard; any npm will do
 build=${OUTLIERD_PROGRAMS:-build/release}
 work=build/quickstart
 url=http://127.0.0.1:9471
@@ -133,7 +134,7 @@ $once && exit 0
 trap 'printf "\nstopping\n"; exit 0' INT TERM
 cat <<TEXT
 
-outlierd is running: $url/api/v1/events
+outlierd is running; its dashboard: $url/
 Ask it more, in another terminal:
   $build/outlierctl events
   $build/outlierctl matrix demo --what score

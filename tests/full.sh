@@ -16,11 +16,11 @@ cmake --preset release -DOUTLIERD_TESTS=OFF >/dev/null
 cmake --build --preset release
 
 printf '\n== clang-tidy\n'
-git ls-files 'core/*.cpp' 'config/*.cpp' 'daemon/*.cpp' | grep -v kernels_avx2 | xargs clang-tidy-14 -p build/dev --quiet
+git ls-files 'core/*.cpp' 'config/*.cpp' 'daemon/*.cpp' | grep -v kernels_avx2 | xargs clang-tidy-14 -p build/release --quiet
 
 printf '\n== fuzzing\n'
 cmake --preset fuzz -DOUTLIERD_TESTS=OFF -DOUTLIERD_BENCH=OFF >/dev/null
-targets=(restore_factorizer load_config decode_matrix)
+targets=(restore_factorizer load_config decode_matrix decode_flow decode_flow_json)
 cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}"
 for target in "${targets[@]}"; do
   mkdir -p "build/fuzz/corpus/$target"
@@ -36,11 +36,14 @@ cmake --preset release -DOUTLIERD_TESTS=OFF >/dev/null
 cmake --build --preset release --target package
 long "Debian package in a fresh root" tests/deploy/fresh_root.sh package build/release/outlierd_*.deb
 long "quick start in a fresh root" tests/deploy/fresh_root.sh quickstart
+long "tests/run.sh in a fresh root" tests/deploy/fresh_root.sh run
 long "container image" tests/deploy/container.sh
 
 printf '\n== benchmarks\n'
 build/release/outlierd_bench --json build/bench.json
 build/release/outlierd_tables
 build/release/outlierd_decode_bench
+build/release/outlierd_flow_bench
+build/release/outlierd_flow_bin_bench
 [ -e ../shared/data/traffic/abilene-2004-05.csv.gz ] &&
   tests/bench/daemon_bench.py build/release ../shared/data/traffic/abilene-2004-05.csv.gz

@@ -5,9 +5,10 @@ packages=(
   build-essential ccache clang-14 clang-format-14 clang-tidy-14 cmake curl git libbenchmark-dev
   libboost1.81-dev libclang-rt-14-dev libcli11-dev libeigen3-dev libexpected-dev libfmt-dev
   libgtest-dev libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
-  libyaml-cpp-dev libzstd-dev ninja-build nlohmann-json3-dev openssl pkg-config python3 sqlite3
+  libyaml-cpp-dev libzstd-dev nfdump ninja-build nlohmann-json3-dev openssl pkg-config python3 softflowd sqlite3
   zlib1g-dev
 )
+command -v npm >/dev/null || packages+=(nodejs npm)  # for the dashboard; any npm will do
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

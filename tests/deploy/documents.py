@@ -69,6 +69,13 @@ def check_metrics():
     for name in re.findall(r"\boutlierd_[a-z_]+", re.sub(r"#.*", "", text("deploy/prometheus/outlierd.rules.yaml"))):
         if name not in in_code:
             problems.append(f"deploy/prometheus/outlierd.rules.yaml: there is no metric {name}")
+    board = text("deploy/grafana/outlierd.json")
+    for name in re.findall(r"\boutlierd_[a-z_]+", board):
+        if name.removesuffix("_bucket") not in in_code:
+            problems.append(f"deploy/grafana/outlierd.json: there is no metric {name}")
+    made = subprocess.run([sys.executable, str(root / "deploy/grafana/make_board.py")], check=True, capture_output=True, text=True)
+    if made.stdout != board:
+        problems.append("deploy/grafana/outlierd.json is not what make_board.py makes")
 
 
 def check_log_names():

@@ -2,7 +2,7 @@
 # programs.sh OUTLIERD OUTLIERCTL: the configurations we ship are good; completion and manual are for their shells.
 set -eu
 cd "$(dirname "$0")/../.."
-for file in deploy/outlierd.yaml deploy/container/outlierd.yaml; do
+for file in deploy/outlierd.yaml deploy/container/outlierd.yaml deploy/container/compose.yaml; do
   "$1" --config "$file" --check
 done
 "$2" completion bash | bash -n
