@@ -27,7 +27,9 @@ Pipeline::State::State(Network watched, PipelineOptions chosen)
       detector(network, {chosen.model, chosen.detection.minimum_share, chosen.detection.without}),
       threshold(chosen.detection.false_alarms_per_day, network.bin_seconds,
                 cell_count(network.shape())),
-      events(network, chosen.detection.close_after_slices) {}
+      events(network, chosen.detection.close_after_slices),
+      measured(network.shape()),
+      parts(std::size_t(detect::parts_of(measured.values.size()))) {}
 
 Pipeline::Pipeline(Network network, PipelineOptions options)
     : state_(std::make_unique<State>(std::move(network), options)) {}
@@ -52,19 +54,22 @@ SliceReport Pipeline::process(const Slice& slice, EpochSeconds time, int local_o
 
 // What is no volume was not measured: NaN, infinite, negative, too large for a float.
 void Pipeline::State::take(const Slice& slice) {
-  measured = slice;
-  for (std::size_t cell = 0; cell < measured.values.size(); ++cell) {
-    const double value = measured.values[cell];
-    if (!(value >= 0.0 && value <= kLargestVolume)) measured.observed[cell] = 0;
-    if (!measured.observed[cell]) measured.values[cell] = 0.0;
-  }
+  detect::for_cells(
+      detector.team(), measured.values.size(), [&](std::size_t begin, std::size_t end) {
+        for (std::size_t cell = begin; cell < end; ++cell) {
+          const double value = slice.values[cell];
+          const bool seen = slice.observed[cell] && value >= 0.0 && value <= kLargestVolume;
+          measured.observed[cell] = seen;
+          measured.values[cell] = seen ? value : 0.0;
+        }
+      });
 }
 
 SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int local_offset) {
   take(slice);
   last_time = time;
   const std::int64_t local = (time % kDay + local_offset % kDay + 2 * kDay) % kDay;
-  const detect::CellScores& scores = detector.score(measured, int(local));
+  const detect::CellScores scores = detector.score(measured, int(local));
 
   SliceReport report;
   report.time = time;
@@ -84,57 +89,74 @@ void Pipeline::State::fill_scores(const detect::CellScores& scores, SliceReport&
   const std::size_t cells = measured.values.size();
   report.observed.assign(cells, kUnknown);
   report.score.assign(cells, kUnknown);
-  report.expected = scores.expected;
+  report.expected.assign(scores.expected.begin(), scores.expected.end());
+  const bool ready = detector.ready();
+  const auto limit = float(report.threshold);
+  detect::for_parts(
+      detector.team(), cells, cells, [&](int part, std::size_t begin, std::size_t end) {
+        Scored& scored = parts[std::size_t(part)] = {};
+        for (std::size_t cell = begin; cell < end; ++cell) {
+          if (!measured.observed[cell]) continue;
+          report.observed[cell] = float(measured.values[cell]);
+          if (!ready || std::isnan(scores.tail[cell])) continue;
+          ++scored.cells;
+          const float sigmas = detect::quick_sigma_of_tail(std::abs(scores.tail[cell]));
+          report.score[cell] = std::copysign(sigmas, scores.tail[cell]);
+          scored.peak = std::max(scored.peak, sigmas);
+          if (sigmas > limit) scored.flagged.push_back(std::uint32_t(cell));
+        }
+      });
   flagged.clear();
   peak = 0.0f;
   scored_cells = 0;
-  const bool ready = detector.ready();
-  const auto limit = float(report.threshold);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (!measured.observed[cell]) continue;
-    report.observed[cell] = float(measured.values[cell]);
-    if (!ready || std::isnan(scores.tail[cell])) continue;
-    ++scored_cells;
-    const float sigmas = detect::quick_sigma_of_tail(std::abs(scores.tail[cell]));
-    report.score[cell] = std::copysign(sigmas, scores.tail[cell]);
-    peak = std::max(peak, sigmas);
-    if (sigmas > limit) flagged.push_back(std::uint32_t(cell));
+  for (const Scored& part : parts) {
+    flagged.insert(flagged.end(), part.flagged.begin(), part.flagged.end());
+    peak = std::max(peak, part.peak);
+    scored_cells += part.cells;
   }
 }
 
-// The band, made to agree with the decision to the last bit: a cell that its own history flags is
-// outside, any other inside. The sparse part is what flagged cells have beyond the expected.
+// The sparse part is what flagged cells have beyond the expected.
 void Pipeline::State::fill_bands(const detect::CellScores& scores, SliceReport& report) {
   const std::size_t cells = measured.values.size();
   report.low.assign(cells, kUnknown);
   report.high.assign(cells, kUnknown);
   report.sparse.assign(cells, kUnknown);
-  const auto limit = float(report.threshold);
-  const auto tail = float(detect::tail_of_sigma(limit));
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    if (measured.observed[cell]) report.sparse[cell] = 0.0f;
-    if (std::isnan(report.expected[cell]) || !detector.ready()) continue;
-    float& low = report.low[cell];
-    float& high = report.high[cell];
-    detector.band(cell, tail, low, high);
-    if (std::isnan(report.score[cell])) continue;
-    const float own = scores.own_tail[cell], value = report.observed[cell];
-    if (!(detect::quick_sigma_of_tail(std::abs(own)) > limit)) {
-      low = std::min(low, value);
-      high = std::max(high, value);
-    } else if (own > 0.0f) {
-      high = std::min(high, std::nextafter(value, -1.0f));
-      low = std::min(low, high);
-    } else {
-      low = std::max(low, std::nextafter(value, std::numeric_limits<float>::infinity()));
-      high = std::max(low, high);
-    }
-  }
+  const auto tail = float(detect::tail_of_sigma(float(report.threshold)));
+  detect::for_cells(detector.team(), cells, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell)
+      if (measured.observed[cell]) report.sparse[cell] = 0.0f;
+    if (!detector.ready()) return;
+    detect::for_blocks(begin, end, [&](std::size_t from, std::size_t to) {
+      detector.bands(from, to, tail, report.low.data(), report.high.data());
+      for (std::size_t cell = from; cell < to; ++cell) agree(cell, scores.own_tail[cell], report);
+    });
+  });
   for (std::uint32_t cell : flagged) {
     float& sparse = report.sparse[cell];
     sparse = report.observed[cell] - report.expected[cell];
     if (sparse == 0.0f)
       sparse = std::copysign(std::numeric_limits<float>::min(), report.score[cell]);
+  }
+}
+
+// The band, made to agree with the decision to the last bit: a cell that its own history flags is
+// outside, any other inside.
+void Pipeline::State::agree(std::size_t cell, float own, SliceReport& report) const {
+  float& low = report.low[cell];
+  float& high = report.high[cell];
+  if (std::isnan(report.expected[cell])) low = high = kUnknown;
+  if (std::isnan(report.score[cell])) return;
+  const float value = report.observed[cell];
+  if (!(detect::quick_sigma_of_tail(std::abs(own)) > float(report.threshold))) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  } else if (own > 0.0f) {
+    high = std::min(high, std::nextafter(value, -1.0f));
+    low = std::min(low, high);
+  } else {
+    low = std::max(low, std::nextafter(value, std::numeric_limits<float>::infinity()));
+    high = std::max(low, high);
   }
 }
 

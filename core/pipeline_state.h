@@ -30,10 +30,18 @@ class Pipeline::State {
   void take(const Slice& slice);
   void fill_scores(const detect::CellScores& scores, SliceReport& report);
   void fill_bands(const detect::CellScores& scores, SliceReport& report);
+  void agree(std::size_t cell, float own, SliceReport& report) const;
   void track(SliceReport& report);
+
+  struct Scored {  // in a part of the cells
+    std::vector<std::uint32_t> flagged;
+    float peak = 0.0f;
+    std::size_t cells = 0;
+  };
 
   // Of the slice at hand.
   Slice measured;
+  std::vector<Scored> parts;
   std::vector<std::uint32_t> flagged;
   float peak = 0.0f;
   std::size_t scored_cells = 0;

@@ -10,23 +10,22 @@ ResidualScores::ResidualScores(const Network& network, double minimum_share)
       channels_(network, minimum_share) {}
 
 const std::vector<float>& ResidualScores::score(const Input& input) {
-  view_.score(input.deviation, input.known, places_);
+  view_.horizons.score(input.deviation, input.known);
+  view_.find_shifts(alone_);
   for (auto& centre : centre_) centre.assign(input.expected.begin(), input.expected.end());
   channels_.score(channels_input(input), alone_);
   return channels_.tail();
 }
 
 void ResidualScores::learn(const Input& input) {
-  if (ready()) view_.learn_tails(input.known);
+  if (ready()) view_.learn_tails(input.known, alone_);
   channels_.learn(channels_input(input), input.known, input.expected, ready(), alone_);
-  for (std::size_t cell = 0; cell < input.known.size(); ++cell) {
-    if (!input.known[cell]) continue;
-    if (input.flagged[cell]) {
-      view_.horizons.hold(cell);
-    } else {
-      view_.horizons.learn(cell, input.deviation[cell]);
-    }
-  }
+  lessons_.resize(input.known.size());
+  for (std::size_t cell = 0; cell < lessons_.size(); ++cell)
+    lessons_[cell] = !input.known[cell]    ? detect::kSkip
+                     : input.flagged[cell] ? detect::kHold
+                                           : detect::kLearn;
+  view_.horizons.learn(input.deviation, lessons_);
   learn_volume(input);
 }
 

@@ -44,6 +44,7 @@ class ResidualScores {
   detect::VolumeScale scale_;
   detect::Channels channels_;
   detect::HorizonColumns centre_;  // at every horizon what was expected
+  std::vector<std::uint8_t> lessons_;
   int bins_ = 0;
 };
 

@@ -70,21 +70,39 @@ void NodeSums::exchange(StateStream& stream) {
   tails_.exchange_nodes(stream);
 }
 
-void Shifts::clear() {
-  std::fill(shifts_.begin(), shifts_.end(), Shift{});
-  rise_.assign(shifts_.size(), 0.0f);
-  fall_.assign(shifts_.size(), 0.0f);
+Shifts::Shifts(std::size_t series)
+    : tails_(series),
+      shifts_(series),
+      rise_(series),
+      fall_(series),
+      rising_(series),
+      falling_(series) {}
+
+template <class At>
+void Shifts::add_at(At at, const float* deviation, std::int32_t origin) {
+  const Lanes up = load(deviation, at), down = -up;
+  const Lanes rise = load(rise_.data(), at), fall = load(fall_.data(), at);
+  const LaneMask rises = up > rise, falls = down > fall;
+  if (!any(rises | falls)) return;
+  const LaneMask here = {origin, origin, origin, origin};
+  store(rise_.data(), at, choose(rises, up, rise));
+  store(fall_.data(), at, choose(falls, down, fall));
+  store(rising_.data(), at, rises ? here : load(rising_.data(), at));
+  store(falling_.data(), at, falls ? here : load(falling_.data(), at));
 }
 
-void Shifts::add(std::size_t series, std::int32_t origin, float deviation) {
-  if (deviation > rise_[series]) rise_[series] = deviation, shifts_[series].rising = origin;
-  if (-deviation > fall_[series]) fall_[series] = -deviation, shifts_[series].falling = origin;
-}
-
-void Shifts::finish() {
-  for (std::size_t i = 0; i < shifts_.size(); ++i) {
-    shifts_[i].deviation = std::min(rise_[i], fall_[i]);
-    shifts_[i].tail = tails_.score(i, shifts_[i].deviation);
+void Shifts::find(std::span<const float> deviation, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    rise_[i] = fall_[i] = 0.0f;
+    rising_[i] = falling_[i] = -1;
+  }
+  for (std::size_t row = 0; row < deviation.size(); row += shifts_.size()) {
+    const auto origin = std::int32_t(row / shifts_.size());
+    for_lanes(begin, end, [&](auto at) { add_at(at, deviation.data() + row, origin); });
+  }
+  for (std::size_t i = begin; i < end; ++i) {
+    const float smaller = std::min(rise_[i], fall_[i]);
+    shifts_[i] = {smaller, tails_.score(i, smaller), rising_[i], falling_[i]};
   }
 }
 

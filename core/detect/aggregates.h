@@ -46,19 +46,22 @@ struct Shift {
 
 class Shifts {
  public:
-  explicit Shifts(std::size_t series) : tails_(series), shifts_(series) {}
+  explicit Shifts(std::size_t series);
 
-  void clear();
-  void add(std::size_t series, std::int32_t origin, float deviation);
-  void finish();
+  // Of the series [begin, end), from the deviations of all cells: rows of series.
+  void find(std::span<const float> deviation, std::size_t begin, std::size_t end);
   const Shift& operator[](std::size_t series) const { return shifts_[series]; }
   void learn();
   void exchange(StateStream& stream) { tails_.exchange_nodes(stream); }
 
  private:
+  template <class At>
+  void add_at(At at, const float* deviation, std::int32_t origin);
+
   Tails tails_;
   std::vector<Shift> shifts_;
   std::vector<float> rise_, fall_;
+  std::vector<std::int32_t> rising_, falling_;
 };
 
 }  // namespace outlierd::detect

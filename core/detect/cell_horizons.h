@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "core/detect/lanes.h"
 #include "core/detect/state_stream.h"
 
 namespace outlierd::detect {
@@ -23,33 +24,68 @@ inline float still_there(float recent_gap, float gap) {
   return std::clamp(2.0f * gap / recent_gap, 0.0f, 1.0f);
 }
 
+inline Lanes still_there(Lanes recent_gap, Lanes gap) {
+  const Lanes none = {};
+  return choose(recent_gap == none, none, clamped(2.0f * gap / recent_gap, none, splat(1.0f)));
+}
+
+// What a slice is to a cell that has been scored.
+enum Lesson : std::uint8_t {
+  kSkip,   // nothing
+  kHold,   // flagged: only what is recent moves
+  kLearn,  // taken in
+};
+
 class CellHorizons {
  public:
   CellHorizons(std::size_t cells, double bins_a_day);
 
   // deviation() and centre() of this slice, for the cells observed; 0 for a cell never seen.
-  void score(std::span<const float> values, std::span<const std::uint8_t> observed);
+  void score(std::span<const float> values, std::span<const std::uint8_t> observed) {
+    score(values, observed, 0, values.size());
+  }
+  // The same for the cells of [begin, end); ranges apart may be scored at the same time.
+  void score(std::span<const float> values, std::span<const std::uint8_t> observed,
+             std::size_t begin, std::size_t end);
   std::span<const float> deviation(std::size_t horizon) const { return deviation_[horizon]; }
   // The level that each horizon compares with; for the first the value that was expected.
   float centre(std::size_t horizon, std::size_t cell) const {
     return horizon == 0 ? predicted_[cell] : base_[horizon - 1][cell];
   }
-  float spread(std::size_t cell) const;  // of one bin about its centre
+  float spread(std::size_t cell) const {  // of one bin about its centre
+    return spread_at(FewCells{cell, 1})[0];
+  }
+  template <class At>
+  Lanes spread_at(At at) const {
+    return highest(highest(load(spread_.data(), at), load(fast_.data(), at)), splat(kLeastSpread));
+  }
+  template <class At>
+  Lanes centre_at(std::size_t horizon, At at) const {
+    return load((horizon == 0 ? predicted_ : base_[horizon - 1]).data(), at);
+  }
   // After the last bin learned: what is expected of the next.
   float next(std::size_t cell) const;
 
-  // Takes the value of the last score() in.
-  void learn(std::size_t cell, float value);
-  // Of a flagged cell: only what is recent moves.
-  void hold(std::size_t cell);
-  // A new level: everything starts from it.
-  void settle(std::size_t cell, float value);
+  // Takes the values of the last score() in. Of a cell never seen everything starts from its value.
+  void learn(std::span<const float> values, std::span<const std::uint8_t> lessons,
+             std::size_t begin, std::size_t end);
+  void learn(std::span<const float> values, std::span<const std::uint8_t> lessons) {
+    learn(values, lessons, 0, values.size());
+  }
   void exchange(StateStream& stream);
 
  private:
   static constexpr std::size_t kLevels = 3;
   static constexpr std::array<float, kLevels> kLevelWeights = {0.5f, 0.125f, 0.03125f};
+  static constexpr float kLeastSpread = 0.05f;  // of standardised values
   using Column = std::vector<float>;
+
+  template <class At>
+  Lanes next_at(At at) const;
+  template <class At>
+  void score_at(At at, const float* values, const std::uint8_t* observed);
+  template <class At>
+  void learn_at(At at, const float* values, const std::uint8_t* lessons);
 
   float spread_weight_;
   std::array<Column, kLevels> level_, miss_;

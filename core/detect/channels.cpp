@@ -7,7 +7,7 @@ namespace outlierd::detect {
 namespace {
 
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-constexpr double kMostShare = 100.0;
+constexpr float kMostShare = 100.0f;
 constexpr float kLeastSurprise = 0.3f;  // spread of a row's surprise
 constexpr float kLeastVolume = 1e-12f;  // spread of a row's volume
 constexpr std::int64_t kFirstBins = 5;
@@ -26,6 +26,16 @@ constexpr float kPartOfMost = 0.15f;  // of the largest excess in its row: a sma
 
 float sign_of(float x) { return std::copysign(1.0f, x); }
 float larger(float a, float b) { return std::abs(a) >= std::abs(b) ? a : b; }
+Lanes sign_of(Lanes x) { return with_sign(splat(1.0f), x); }
+Lanes larger(Lanes a, Lanes b) { return choose(magnitude(a) >= magnitude(b), a, b); }
+
+// What a cell adds to the surprise of its row.
+Lanes surprise_of(Lanes tail) {
+  return with_sign(clamped(magnitude(tail) - kUsual, Lanes{}, splat(kMostSurprise)), tail);
+}
+float surprise_of(float tail) {
+  return std::copysign(std::clamp(std::abs(tail) - kUsual, 0.0f, kMostSurprise), tail);
+}
 
 }  // namespace
 
@@ -38,12 +48,6 @@ Side::Side(std::size_t series, float horizon_bins, double bins_a_day)
       expected(series, 0.0) {
   for (auto* column : {&count, &excess, &rise, &fall, &recent_now, &tail, &most})
     column->assign(series, 0.0f);
-}
-
-void Side::clear() {
-  for (auto* column : {&count, &excess, &rise, &fall, &most})
-    std::fill(column->begin(), column->end(), 0.0f);
-  for (auto* column : {&observed, &expected}) std::fill(column->begin(), column->end(), 0.0);
 }
 
 void Side::learn(bool tails) {
@@ -66,7 +70,8 @@ Channels::Channels(const Network& network, double minimum_share, PartsLeftOut wi
       share_tails_(kHorizons - 1, Tails(places_.row.size())),
       total_(metrics_, 0.0),
       tail_(places_.row.size(), kUnknown),
-      own_tail_(tail_) {
+      own_tail_(tail_),
+      beyond_(std::size_t(parts_of(tail_.size()))) {
   for (auto* sides : {&rows_, &columns_})
     for (float bins : kHorizonBins)
       sides->emplace_back(places_.series, bins, 86400.0 / network.bin_seconds);
@@ -76,57 +81,138 @@ Channels::Channels(const Network& network, double minimum_share, PartsLeftOut wi
 
 void Channels::score(const Input& input, model::ThreadTeam& team) {
   for_cells(team, tail_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t cell = begin; cell < end; ++cell) {
-      measure_cell(input, cell);
-      score_cell(input, cell);
-    }
+    for_lanes(begin, end, [&](auto at) {
+      measure_at(input, at);
+      score_at(input, at);
+    });
   });
-  team.run(int(kHorizons), [&](int horizon) {
-    const auto k = std::size_t(horizon);
-    measure_sides(input, k);
-    score_side(input, k, rows_[k], kRows);
-    score_side(input, k, columns_[k], 1.0f);
-    find_most(k);
+  for_sides(
+      team,
+      [&](std::size_t k, std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) measure_row(input, k, row);
+      },
+      [&](std::size_t k, std::size_t begin, std::size_t end) {
+        measure_columns(input, k, begin, end);
+      });
+  team.run(int(2 * kHorizons), [&](int task) {
+    const auto k = std::size_t(task) / 2;
+    score_side(input, k, (task % 2 == 0 ? rows_ : columns_)[k], task % 2 == 0 ? kRows : 1.0f);
   });
-  for_cells(team, tail_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t cell = begin; cell < end; ++cell)
-      for (std::size_t k = 0; k < kHorizons; ++k) spread_to_cell(input, k, cell);
+  for_sides(
+      team,
+      [&](std::size_t k, std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) find_most_of_row(k, row);
+      },
+      [&](std::size_t k, std::size_t begin, std::size_t end) {
+        find_most_of_columns(k, begin, end);
+      });
+  for_parts(team, tail_.size(), nodes_, [&](int, std::size_t begin, std::size_t end) {
+    for (std::size_t origin = begin; origin < end; ++origin)
+      for (std::size_t k = 0; k < kHorizons; ++k)
+        for_lanes(0, places_.series, [&](auto at) { spread_to(input, k, origin, at); });
   });
   if (without_.has(Part::kShifts)) return;
   for (std::size_t k = 0; k < kHorizons; ++k) score_shifts(input, k);
 }
 
+template <class Rows, class Columns>
+void Channels::for_sides(model::ThreadTeam& team, const Rows& of_rows,
+                         const Columns& of_columns) const {
+  constexpr std::size_t kLeastStrip = 256;  // columns: narrow ones stream badly
+  const auto parts = std::size_t(parts_of(tail_.size()));
+  const std::size_t series = places_.series, strips = std::min(parts, 1 + series / kLeastStrip);
+  team.run(int(kHorizons * (strips + parts)), [&](int task) {
+    const std::size_t k = std::size_t(task) % kHorizons, part = std::size_t(task) / kHorizons;
+    if (part < strips) {
+      of_columns(k, series * part / strips, series * (part + 1) / strips);
+    } else {
+      of_rows(k, series * (part - strips) / parts, series * (part - strips + 1) / parts);
+    }
+  });
+}
+
 // What each horizon says of a cell by itself, and (section 6 a) what it has too much, as a share of
 // the network's traffic.
-void Channels::measure_cell(const Input& input, std::size_t cell) {
-  const double total = total_[cell % metrics_];
+template <class At>
+void Channels::measure_at(const Input& input, At at) {
+  const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
+  Lanes totals_known = {};
+  DoubleLanes totals[2] = {};
+  for (std::size_t lane = 0; lane < kLanes; ++lane) {
+    const double total = metrics_ == 1 ? total_[0] : total_[(at.cell + lane) % metrics_];
+    totals_known[lane] = total > 0.0 ? 1.0f : 0.0f;
+    totals[lane / 2][lane % 2] = total > 0.0 ? total : 1.0;
+  }
+  const LaneMask shared = observed & (totals_known > Lanes{});
   for (std::size_t k = 0; k < kHorizons; ++k) {
-    excess_now_[k][cell] = excess_[k][cell];
-    if (!input.observed[cell]) continue;
-    float sum = 0.0f;
-    for (const View* view : input.views) sum += view->cell_tail(k, cell);
-    cell_tail_[k][cell] = sum / float(input.views.size());
-    if (!(total > 0.0)) continue;
-    const double share = (input.volumes[cell] - double(input.centre[k][cell])) / total;
-    excess_now_[k][cell] +=
-        (float(std::clamp(share, -kMostShare, kMostShare)) - excess_[k][cell]) / kHorizonBins[k];
+    Lanes sum = {};
+    for (const View* view : input.views) sum += view->cell_tail_at(k, at);
+    store(cell_tail_[k].data(), at, sum / float(input.views.size()));
+    const Lanes before = load(excess_[k].data(), at), centre = load(input.centre[k].data(), at);
+    const auto half = [&](std::size_t h) {
+      return (load_half(input.volumes.data(), at, h) - half_of(centre, h)) / totals[h];
+    };
+    const Lanes share = clamped(joined(half(0), half(1)), splat(-kMostShare), splat(kMostShare));
+    store(excess_now_[k].data(), at,
+          choose(shared, before + (share - before) / kHorizonBins[k], before));
   }
 }
 
 // Rows and columns: their excess, their volumes, and how surprising their cells are (as in Fisher's
 // method: the tail scores of the cells that move the same way, added up).
-void Channels::measure_sides(const Input& input, std::size_t k) {
-  Side &rows = rows_[k], &columns = columns_[k];
-  rows.clear();
-  columns.clear();
-  for (std::size_t cell = 0; cell < tail_.size(); ++cell) {
+void Channels::measure_row(const Input& input, std::size_t k, std::size_t row) {
+  const std::vector<float>&tails = cell_tail_[k], &shares = excess_now_[k],
+        &centre = input.centre[k];
+  float count = 0.0f, excess = 0.0f, rise = 0.0f, fall = 0.0f;
+  double observed = 0.0, expected = 0.0;
+  const std::size_t first = row / metrics_ * places_.series + row % metrics_;
+  const std::size_t last = (row / metrics_ + 1) * places_.series;
+  for (std::size_t cell = first; cell < last; cell += metrics_) {
     if (!input.observed[cell]) continue;
-    const double volume = input.volumes[cell], centre = double(input.centre[k][cell]);
-    const float tail = cell_tail_[k][cell], share = excess_now_[k][cell];
-    const float surprise =
-        std::copysign(std::clamp(std::abs(tail) - kUsual, 0.0f, kMostSurprise), tail);
-    rows.add(places_.row[cell], share, surprise, volume, centre);
-    columns.add(places_.column[cell], share, surprise, volume, centre);
+    const float surprise = surprise_of(tails[cell]);
+    count += 1.0f;
+    excess += shares[cell];
+    rise += surprise > 0.0f ? surprise : 0.0f;
+    fall += surprise > 0.0f ? 0.0f : -surprise;
+    observed += input.volumes[cell];
+    expected += double(centre[cell]);
+  }
+  Side& side = rows_[k];
+  side.count[row] = count;
+  side.excess[row] = excess;
+  side.rise[row] = rise;
+  side.fall[row] = fall;
+  side.observed[row] = observed;
+  side.expected[row] = expected;
+}
+
+void Channels::measure_columns(const Input& input, std::size_t k, std::size_t begin,
+                               std::size_t end) {
+  Side& side = columns_[k];
+  for (auto* column : {&side.count, &side.excess, &side.rise, &side.fall})
+    std::fill(column->begin() + begin, column->begin() + end, 0.0f);
+  for (auto* column : {&side.observed, &side.expected})
+    std::fill(column->begin() + begin, column->begin() + end, 0.0);
+  const auto add = [](std::vector<float>& sums, auto at, Lanes value) {
+    store(sums.data(), at, load(sums.data(), at) + value);
+  };
+  for (std::size_t row = 0; row < tail_.size(); row += places_.series) {
+    const std::uint8_t* seen = input.observed.data() + row;
+    for_lanes(begin, end, [&](auto at) {
+      const LaneMask observed = load_bytes(seen, at) != 0;
+      const Lanes none = {}, surprise = surprise_of(load(cell_tail_[k].data() + row, at));
+      const LaneMask rises = surprise > none;
+      add(side.count, at, choose(observed, splat(1.0f), none));
+      add(side.excess, at, choose(observed, load(excess_now_[k].data() + row, at), none));
+      add(side.rise, at, choose(observed & rises, surprise, none));
+      add(side.fall, at, choose(observed & ~rises, -surprise, none));
+    });
+    const double* volumes = input.volumes.data() + row;
+    const float* centre = input.centre[k].data() + row;
+    for (std::size_t i = begin; i < end; ++i) {
+      side.observed[i] += seen[i] ? volumes[i] : 0.0;
+      side.expected[i] += seen[i] ? double(centre[i]) : 0.0;
+    }
   }
 }
 
@@ -136,23 +222,32 @@ float Channels::gate(float excess) const {
   return excess > 0.0f ? std::sqrt(excess / minimum_share_) : 0.0f;
 }
 
+Lanes Channels::gate(Lanes excess) const {
+  const Lanes none = {}, share = highest(excess / minimum_share_, none);
+  return choose(excess >= splat(minimum_share_), splat(1.0f), square_root(share));
+}
+
 void Channels::raise(std::size_t cell, float tail) { tail_[cell] = larger(tail_[cell], tail); }
 
-void Channels::score_cell(const Input& input, std::size_t cell) {
-  tail_[cell] = own_tail_[cell] = kUnknown;
-  if (!input.observed[cell]) return;
-  const float tail = cell_tail_[0][cell];
-  tail_[cell] =
-      (tail > 0.0f ? kUpwardCells : 1.0f) * tail * gate(sign_of(tail) * excess_now_[0][cell]);
+template <class At>
+void Channels::score_at(const Input& input, At at) {
+  const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
+  const Lanes none = {}, cell = load(cell_tail_[0].data(), at);
+  Lanes tail = choose(cell > none, splat(kUpwardCells), splat(1.0f)) * cell *
+               gate(sign_of(cell) * load(excess_now_[0].data(), at));
   // Beyond one bin the share itself says more: for a rise that comes slowly, what the pair has ever
   // carried, and not how it moves from bin to bin.
   for (std::size_t k = 1; k < kHorizons; ++k) {
-    const float share = excess_now_[k][cell], longer = cell_tail_[k][cell];
-    if (!without_.has(Part::kLonger)) raise(cell, kLonger * longer * gate(sign_of(longer) * share));
-    if (share > 0.0f && !without_.has(Part::kShares))
-      raise(cell, kShares * share_tails_[k - 1].score(cell, share / kThousandth) * gate(share));
+    const Lanes share = load(excess_now_[k].data(), at), longer = load(cell_tail_[k].data(), at);
+    if (!without_.has(Part::kLonger))
+      tail = larger(tail, kLonger * longer * gate(sign_of(longer) * share));
+    if (without_.has(Part::kShares)) continue;
+    const Lanes ever = share_tails_[k - 1].score_at(at, highest(share, none) / kThousandth);
+    tail = choose(share > none, larger(tail, kShares * ever * gate(share)), tail);
   }
-  own_tail_[cell] = tail_[cell];
+  tail = choose(observed, tail, splat(kUnknown));
+  store(tail_.data(), at, tail);
+  store(own_tail_.data(), at, tail);
 }
 
 // The tail score of each row (or column): of its cells together, or of its volume.
@@ -182,30 +277,53 @@ void Channels::score_side(const Input& input, std::size_t k, Side& side, float w
 }
 
 // The largest excess, in the direction of its row's (or column's) score, of a cell in it.
-void Channels::find_most(std::size_t k) {
-  Side &rows = rows_[k], &columns = columns_[k];
-  for (std::size_t cell = 0; cell < tail_.size(); ++cell) {
-    const std::uint32_t row = places_.row[cell], column = places_.column[cell];
-    const float excess = excess_now_[k][cell];
-    rows.most[row] = std::max(rows.most[row], excess * sign_of(rows.tail[row]));
-    columns.most[column] = std::max(columns.most[column], excess * sign_of(columns.tail[column]));
-  }
+void Channels::find_most_of_row(std::size_t k, std::size_t row) {
+  const float sign = sign_of(rows_[k].tail[row]);
+  const std::size_t first = row / metrics_ * places_.series + row % metrics_;
+  const std::size_t last = (row / metrics_ + 1) * places_.series;
+  float most = 0.0f;
+  for (std::size_t cell = first; cell < last; cell += metrics_)
+    most = std::max(most, excess_now_[k][cell] * sign);
+  rows_[k].most[row] = most;
+}
+
+void Channels::find_most_of_columns(std::size_t k, std::size_t begin, std::size_t end) {
+  Side& side = columns_[k];
+  std::fill(side.most.begin() + begin, side.most.begin() + end, 0.0f);
+  for (std::size_t row = 0; row < tail_.size(); row += places_.series)
+    for_lanes(begin, end, [&](auto at) {
+      const Lanes excess = load(excess_now_[k].data() + row, at);
+      store(side.most.data(), at,
+            highest(load(side.most.data(), at), excess * sign_of(load(side.tail.data(), at))));
+    });
 }
 
 // A row's or column's score goes to the cells that move with it and make up its excess.
-void Channels::spread_to_cell(const Input& input, std::size_t k, std::size_t cell) {
-  if (!input.observed[cell]) return;
-  float moved = 0.0f;
-  for (const View* view : input.views) moved += view->horizons.deviation(k)[cell];
+template <class At>
+void Channels::spread_to(const Input& input, std::size_t k, std::size_t origin, At column) {
+  At at = column;
+  at.cell += origin * places_.series;
+  const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
+  const Lanes none = {}, share = load(excess_now_[k].data(), at);
+  Lanes moved = {}, tail = load(tail_.data(), at);
+  for (const View* view : input.views) moved += load(view->horizons.deviation(k).data(), at);
   moved /= float(input.views.size());
-  const auto share_in = [&](const Side& side, std::uint32_t i) {
-    const float whole = side.tail[i], with = moved * sign_of(whole);
-    const float excess = excess_now_[k][cell] * sign_of(whole);
-    if (with > 0.0f && excess > 0.0f && excess >= kPartOfMost * side.most[i])
-      raise(cell, whole * std::min(1.0f, with / kMovesWith));
+  const auto share_in = [&](Lanes whole, Lanes most) {
+    const Lanes with = moved * sign_of(whole), excess = share * sign_of(whole);
+    const LaneMask goes =
+        observed & (with > none) & (excess > none) & (excess >= kPartOfMost * most);
+    tail = choose(goes, larger(tail, whole * lowest(splat(1.0f), with / kMovesWith)), tail);
   };
-  share_in(rows_[k], places_.row[cell]);
-  share_in(columns_[k], places_.column[cell]);
+  const auto of_row = [&](const std::vector<float>& rows) {
+    if (metrics_ == 1) return splat(rows[origin]);
+    Lanes value = {};
+    for (std::size_t lane = 0; lane < column.count; ++lane)
+      value[lane] = rows[origin * metrics_ + (column.cell + lane) % metrics_];
+    return value;
+  };
+  share_in(of_row(rows_[k].tail), of_row(rows_[k].most));
+  share_in(load(columns_[k].tail.data(), column), load(columns_[k].most.data(), column));
+  store(tail_.data(), at, tail);
 }
 
 // Traffic to one destination that left one origin and came up at another, in all views.
@@ -235,34 +353,54 @@ void Channels::score_shifts(const Input& input, std::size_t k) {
 
 void Channels::learn(const Input& input, std::span<const std::uint8_t> measured,
                      std::span<const float> expected, bool ready, model::ThreadTeam& team) {
-  if (ready)
-    team.run(int(share_tails_.size()), [&](int part) {
-      Tails& tails = share_tails_[std::size_t(part)];
-      const std::vector<float>& excess = excess_now_[std::size_t(part) + 1];
-      for (std::size_t cell = 0; cell < excess.size(); ++cell)
-        if (input.observed[cell]) tails.learn(cell, excess[cell] / kThousandth);
-      tails.end_bin();
-    });
+  const auto learn_shares = [&](int part, std::size_t begin, std::size_t end) {
+    float share[kCellBlock];
+    for (std::size_t k = 0; k < share_tails_.size(); ++k)
+      for_blocks(begin, end, [&](std::size_t from, std::size_t to) {
+        for (std::size_t cell = from; cell < to; ++cell)
+          share[cell - from] = excess_now_[k + 1][cell] / kThousandth;
+        share_tails_[k].learn(from, to, share, input.observed.data() + from,
+                              beyond_[std::size_t(part)][k]);
+      });
+  };
+  for_parts_beside(
+      team, tail_.size(), [&] { add_up(input, measured, expected); },
+      [&](int part, std::size_t begin, std::size_t end) {
+        if (ready) learn_shares(part, begin, end);
+      });
+  for (std::size_t k = 0; ready && k < share_tails_.size(); ++k) {
+    for (auto& part : beyond_) {
+      share_tails_[k].pool(part[k]);
+      part[k].clear();
+    }
+    share_tails_[k].end_bin();
+  }
   for (auto* sides : {&rows_, &columns_})
     for (Side& side : *sides) side.learn(ready);
-  excess_ = excess_now_;
-  learn_total(input, measured, expected);
+  excess_.swap(excess_now_);
+  if (any_measured_) learn_total();
 }
 
-// The network's traffic, slowly.
-void Channels::learn_total(const Input& input, std::span<const std::uint8_t> measured,
-                           std::span<const float> expected) {
-  std::vector<double> now(metrics_, 0.0);
-  bool any = false;
-  for (std::size_t cell = 0; cell < measured.size(); ++cell) {
-    if (measured[cell]) {
-      now[cell % metrics_] += input.volumes[cell];
-      any = true;
-    } else if (!std::isnan(expected[cell])) {
-      now[cell % metrics_] += double(expected[cell]);
+// The network's traffic in this bin.
+void Channels::add_up(const Input& input, std::span<const std::uint8_t> measured,
+                      std::span<const float> expected) {
+  total_now_.assign(metrics_, 0.0);
+  any_measured_ = false;
+  for (std::size_t pair = 0; pair < measured.size(); pair += metrics_)
+    for (std::size_t m = 0; m < metrics_; ++m) {
+      const std::size_t cell = pair + m;
+      if (measured[cell]) {
+        total_now_[m] += input.volumes[cell];
+        any_measured_ = true;
+      } else if (!std::isnan(expected[cell])) {
+        total_now_[m] += double(expected[cell]);
+      }
     }
-  }
-  if (!any) return;
+}
+
+// The same, slowly.
+void Channels::learn_total() {
+  const std::vector<double>& now = total_now_;
   const double weight =
       std::max(std::min(0.5, 4.0 * bin_seconds_ / 86400.0), 1.0 / double(bins_ + 1));
   for (std::size_t m = 0; m < metrics_; ++m) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/detect/aggregates.h"
+#include "core/detect/cell_parts.h"
+#include "core/detect/lanes.h"
 #include "core/detect/parts.h"
 #include "core/detect/state_stream.h"
 #include "core/detect/tails.h"
@@ -27,14 +29,6 @@ using HorizonColumns = std::array<std::vector<float>, kHorizons>;
 // against the sum of what is expected of their cells.
 struct Side {
   Side(std::size_t series, float horizon_bins, double bins_a_day);
-  void clear();
-  void add(std::uint32_t series, float share, float surprise, double volume, double centre) {
-    count[series] += 1.0f;
-    excess[series] += share;
-    (surprise > 0.0f ? rise : fall)[series] += std::abs(surprise);
-    observed[series] += volume;
-    expected[series] += centre;
-  }
   void learn(bool tails);
   void exchange(StateStream& stream);
 
@@ -75,17 +69,28 @@ class Channels {
  private:
   static constexpr float kThousandth = 1e-3f;  // of the traffic: the unit of share_tails_
 
-  void measure_cell(const Input& input, std::size_t cell);
-  void score_cell(const Input& input, std::size_t cell);
-  void measure_sides(const Input& input, std::size_t horizon);
+  template <class At>
+  void measure_at(const Input& input, At at);
+  template <class At>
+  void score_at(const Input& input, At at);
+  // Rows and columns are measured in parts of their own: rows of cells, and strips of columns.
+  void measure_row(const Input& input, std::size_t horizon, std::size_t row);
+  void measure_columns(const Input& input, std::size_t horizon, std::size_t begin, std::size_t end);
   void score_side(const Input& input, std::size_t horizon, Side& side, float weight);
-  void find_most(std::size_t horizon);
-  void spread_to_cell(const Input& input, std::size_t horizon, std::size_t cell);
+  void find_most_of_row(std::size_t horizon, std::size_t row);
+  void find_most_of_columns(std::size_t horizon, std::size_t begin, std::size_t end);
+  template <class At>
+  void spread_to(const Input& input, std::size_t horizon, std::size_t origin, At column);
   void score_shifts(const Input& input, std::size_t horizon);
   void raise(std::size_t cell, float tail);
   float gate(float excess) const;
-  void learn_total(const Input& input, std::span<const std::uint8_t> measured,
-                   std::span<const float> expected);
+  Lanes gate(Lanes excess) const;
+  void add_up(const Input& input, std::span<const std::uint8_t> measured,
+              std::span<const float> expected);
+  void learn_total();
+  // of_rows(horizon, begin, end) and of_columns(...) for ranges that together are all of them.
+  template <class Rows, class Columns>
+  void for_sides(model::ThreadTeam& team, const Rows& of_rows, const Columns& of_columns) const;
 
   std::size_t nodes_, metrics_;
   int bin_seconds_;
@@ -101,18 +106,9 @@ class Channels {
   // Of the slice at hand.
   HorizonColumns excess_now_, cell_tail_;
   std::vector<float> tail_, own_tail_;
+  std::vector<double> total_now_;
+  bool any_measured_ = false;
+  std::vector<std::array<Tails::Exceedances, kHorizons - 1>> beyond_;  // of share_tails_, by part
 };
-
-// Calls f(begin, end) for ranges that together are all cells, on the team's threads. What f does to
-// one cell must not touch another.
-template <class F>
-void for_cells(model::ThreadTeam& team, std::size_t cells, const F& f) {
-  constexpr std::size_t kMostParts = 16, kLeastPart = 20000;
-  const int parts = int(std::min(kMostParts, 1 + cells / kLeastPart));
-  team.run(parts, [&](int part) {
-    f(cells * std::size_t(part) / std::size_t(parts),
-      cells * std::size_t(part + 1) / std::size_t(parts));
-  });
-}
 
 }  // namespace outlierd::detect

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/detect/lanes.h"
 #include "core/detect/state_stream.h"
 
 namespace outlierd::detect {
@@ -25,11 +26,28 @@ class DailyProfile {
     return active(cell) ? (1.0f - share_) * slots_[left_][cell] + share_ * slots_[right_][cell]
                         : 0.0f;
   }
+  template <class At>
+  Lanes value_at(At at) const {
+    const LaneMask active = load_bytes(slots_seen_.data(), at) >= 2 * kSlots;
+    const Lanes none = {};
+    if (!any(active)) return none;
+    return choose(
+        active,
+        (1.0f - share_) * load(slots_[left_].data(), at) + share_ * load(slots_[right_].data(), at),
+        none);
+  }
   // Cells that became active in the last enter().
   const std::vector<std::uint32_t>& activated() const { return activated_; }
   void learn(std::size_t cell, float value) {
-    sum_[cell] += value;
-    if (count_[cell] < 255) ++count_[cell];
+    learn_at(FewCells{cell, 1}, splat(value), LaneMask{-1});
+  }
+  // Of the cells in the mask.
+  template <class At>
+  void learn_at(At at, Lanes value, LaneMask learned) {
+    const Lanes sum = load(sum_.data(), at);
+    const LaneMask count = load_bytes(count_.data(), at);
+    store(sum_.data(), at, choose(learned, sum + value, sum));
+    store_bytes(count_.data(), at, count - (learned & (count < 255)));
   }
   // All values held, by a function of a value.
   template <class F>

@@ -31,9 +31,9 @@ Detector::Detector(const Network& network, DetectorOptions options)
   centre_.fill(std::vector<float>(cells, 0.0f));
   run_.assign(cells, 0);
   flagged_.assign(cells, 0);
+  lessons_.assign(cells, kSkip);
   for (auto* column : {&value_, &plain_value_, &daily_value_}) column->assign(cells, 0.0f);
-  for (auto* column : {&scores_.tail, &scores_.own_tail, &scores_.expected})
-    column->assign(cells, kUnknown);
+  expected_.assign(cells, kUnknown);
 }
 
 double Detector::warmup() const {
@@ -43,79 +43,94 @@ bool Detector::ready() const { return bins_ >= kReadyBins; }
 ModelSummary Detector::model_summary() const { return low_rank_.summary(); }
 double Detector::evidence_bound() { return low_rank_.evidence_bound(); }
 
-const CellScores& Detector::score(const Slice& slice, int second_of_day) {
-  slice_ = slice;
+CellScores Detector::score(const Slice& slice, int second_of_day) {
+  slice_ = &slice;
   profile_.enter(second_of_day);
   for (std::uint32_t cell : profile_.activated()) seasonal_.shift(cell, -profile_.value(cell));
-  standardize();
-  team_.run(2, [&](int part) {
-    if (part == 0) plain_.score(plain_value_, standard_.observed, places_);
-    if (part == 1) daily_.score(daily_value_, standard_.observed, places_);
+  const std::size_t cells = value_.size();
+  for_cells(team_, cells, [&](std::size_t begin, std::size_t end) {
+    for_lanes(begin, end, [&](auto at) { standardize_at(at); });
   });
-  expect();
+  const bool low_rank = !options_.without.has(Part::kLowRank);
+  if (low_rank) low_rank_.project(standard_);
+  for_parts_beside(
+      team_, cells,
+      [&] {
+        if (low_rank) low_rank_.learn_noise(standard_);
+      },
+      [&](int, std::size_t begin, std::size_t end) {
+        for_blocks(begin, end, [&](std::size_t from, std::size_t to) { look(from, to); });
+      });
+  plain_.find_shifts(team_);
+  daily_.find_shifts(team_);
   channels_.score(channels_input(), team_);
-  scores_.tail = channels_.tail();
-  scores_.own_tail = channels_.own_tail();
-  return scores_;
+  return {channels_.tail(), channels_.own_tail(), expected_};
 }
 
-// Steps 1 to 3: values, standardised; the low-rank part taken out, or the daily profile.
-void Detector::standardize() {
-  for_cells(team_, value_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t cell = begin; cell < end; ++cell) {
-      standard_.observed[cell] = slice_.observed[cell] && level_.known(cell);
-      standard_.values[cell] = 0.0;
-      if (!slice_.observed[cell]) continue;
-      value_[cell] = scale_.value_of(slice_.values[cell]);
-      if (!standard_.observed[cell]) continue;
-      standard_.values[cell] = double(level_.standard(cell, value_[cell]));
-      daily_value_[cell] = seasonal_.standard(cell, value_[cell] - profile_.value(cell));
-    }
-  });
-  if (options_.without.has(Part::kLowRank)) {
-    for (std::size_t cell = 0; cell < value_.size(); ++cell)
-      plain_value_[cell] = float(standard_.values[cell]);
-    return;
+// Steps 1 and 2: values, standardised; or what the daily profile leaves of them.
+template <class At>
+void Detector::standardize_at(At at) {
+  const LaneMask measured = load_bytes(slice_->observed.data(), at) != 0;
+  const LaneMask known = measured & level_.known_at(at);
+  const Lanes value = scale_.value_at(at, slice_->values.data());
+  const Lanes standard = level_.standard_at(at, value);
+  store(value_.data(), at, value);
+  store(daily_value_.data(), at, seasonal_.standard_at(at, value - profile_.value_at(at)));
+  for (std::size_t k = 0; k < at.count; ++k) {
+    standard_.observed[at.cell + k] = std::uint8_t(known[k] & 1);
+    standard_.values[at.cell + k] = known[k] ? double(standard[k]) : 0.0;
   }
-  const std::vector<float>& low_rank = low_rank_.expected(standard_);
-  for (std::size_t cell = 0; cell < value_.size(); ++cell)
+}
+
+// Steps 3 and 4 of some cells: the low-rank part taken out; each view's horizons; what is expected.
+void Detector::look(std::size_t begin, std::size_t end) {
+  if (!options_.without.has(Part::kLowRank)) low_rank_.expect(begin, end);
+  const std::span<const float> low_rank = low_rank_.expected();
+  for (std::size_t cell = begin; cell < end; ++cell)
     plain_value_[cell] = float(standard_.values[cell]) - low_rank[cell];
+  plain_.horizons.score(plain_value_, standard_.observed, begin, end);
+  daily_.horizons.score(daily_value_, standard_.observed, begin, end);
+  for_lanes(begin, end, [&](auto at) { expect_at(at); });
 }
 
 // The value each horizon compares with: the mean of what the two views say.
-float Detector::centre_value(std::size_t horizon, std::size_t cell) const {
-  const float low_rank = low_rank_.last_expected()[cell];
-  const float plain =
-      level_.level(cell) + level_.spread(cell) * (low_rank + plain_.horizons.centre(horizon, cell));
-  if (options_.without.has(Part::kDaily)) return std::clamp(plain, 0.0f, kLargestValue);
-  const float daily = profile_.value(cell) + seasonal_.level(cell) +
-                      seasonal_.spread(cell) * daily_.horizons.centre(horizon, cell);
-  return std::clamp(0.5f * (plain + daily), 0.0f, kLargestValue);
+template <class At>
+Lanes Detector::centre_value_at(std::size_t horizon, At at) const {
+  const Lanes low_rank = load(low_rank_.expected().data(), at);
+  const Lanes none = {}, most = splat(kLargestValue);
+  const Lanes plain = level_.level_at(at) +
+                      level_.spread_at(at) * (low_rank + plain_.horizons.centre_at(horizon, at));
+  if (options_.without.has(Part::kDaily)) return clamped(plain, none, most);
+  const Lanes daily = profile_.value_at(at) + seasonal_.level_at(at) +
+                      seasonal_.spread_at(at) * daily_.horizons.centre_at(horizon, at);
+  return clamped(0.5f * (plain + daily), none, most);
 }
 
-void Detector::expect() {
-  for_cells(team_, value_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t cell = begin; cell < end; ++cell) {
-      scores_.expected[cell] = kUnknown;
-      if (!level_.known(cell)) continue;
-      for (std::size_t k = 0; k < kHorizons; ++k)
-        centre_[k][cell] = scale_.volume_of(centre_value(k, cell));
-      scores_.expected[cell] = centre_[0][cell];
-    }
+template <class At>
+void Detector::expect_at(At at) {
+  const LaneMask known = level_.known_at(at);
+  for (std::size_t k = 0; k < kHorizons; ++k) {
+    const Lanes centre =
+        choose(known, scale_.volume_of(centre_value_at(k, at)), load(centre_[k].data(), at));
+    store(centre_[k].data(), at, centre);
+    if (k == 0) store(expected_.data(), at, choose(known, centre, splat(kUnknown)));
+  }
+}
+
+void Detector::bands(std::size_t begin, std::size_t end, float tail, float* low,
+                     float* high) const {
+  const float rise = tail / Channels::kUpwardCells;
+  for_lanes(begin, end, [&](auto at) {
+    const Lanes plain = plain_.horizons.spread_at(at), plain_unit = level_.spread_at(at);
+    const Lanes daily = daily_.horizons.spread_at(at), daily_unit = seasonal_.spread_at(at);
+    const auto reach = [&](float to, bool up) {
+      return 0.5f * (plain_.tails(0).deviation_at(at, to, up) * plain * plain_unit +
+                     daily_.tails(0).deviation_at(at, to, up) * daily * daily_unit);
+    };
+    const Lanes middle = centre_value_at(0, at);
+    store(low, at, scale_.volume_of(highest(Lanes{}, middle - reach(tail, false))));
+    store(high, at, scale_.volume_of(lowest(splat(kLargestValue), middle + reach(rise, true))));
   });
-}
-
-void Detector::band(std::size_t cell, float tail, float& low, float& high) const {
-  const auto reach = [&](float at, bool up) {
-    return 0.5f * (plain_.tails(0).deviation_at(cell, at, up) * plain_.horizons.spread(cell) *
-                       level_.spread(cell) +
-                   daily_.tails(0).deviation_at(cell, at, up) * daily_.horizons.spread(cell) *
-                       seasonal_.spread(cell));
-  };
-  const float middle = centre_value(0, cell);
-  low = scale_.volume_of(std::max(0.0f, middle - reach(tail, false)));
-  high = scale_.volume_of(
-      std::min(kLargestValue, middle + reach(tail / Channels::kUpwardCells, true)));
 }
 
 }  // namespace outlierd::detect

@@ -31,21 +31,21 @@ struct DetectorOptions {
   PartsLeftOut without = {};
 };
 
-// Per cell; NaN where there is nothing to say.
+// Per cell; NaN where there is nothing to say. Valid until the next score().
 struct CellScores {
-  std::vector<float> tail;      // -log10 of how rarely it is so far out; its sign is the direction
-  std::vector<float> own_tail;  // the same by the cell's own history alone
-  std::vector<float> expected;  // in the unit of the data
+  std::span<const float> tail;  // -log10 of how rarely it is so far out; its sign is the direction
+  std::span<const float> own_tail;  // the same by the cell's own history alone
+  std::span<const float> expected;  // in the unit of the data
 };
 
 class Detector {
  public:
   Detector(const Network& network, DetectorOptions options);
 
-  // second_of_day is local time, for the daily profile.
-  const CellScores& score(const Slice& slice, int second_of_day);
-  // Between which volumes a cell would by itself stay under a tail score.
-  void band(std::size_t cell, float tail, float& low, float& high) const;
+  // second_of_day is local time, for the daily profile. The slice must stay until learn().
+  CellScores score(const Slice& slice, int second_of_day);
+  // Between which volumes each cell of [begin, end) would by itself stay under a tail score.
+  void bands(std::size_t begin, std::size_t end, float tail, float* low, float* high) const;
   // The slice of the last score(). Flagged cells are left out until the level rule accepts them.
   void learn(std::span<const std::uint32_t> flagged);
   // Cells whose new level learn() has accepted, in order.
@@ -55,20 +55,27 @@ class Detector {
   double evidence_bound();  // M9; NaN before there is a model
   bool ready() const;       // past the first bins, whose scores mean nothing
   void exchange(StateStream& stream);
+  model::ThreadTeam& team() { return team_; }  // idle between the calls of this object
 
  private:
   // One function a step of section 6; each reads what the steps before it left.
-  void standardize();
-  void expect();
-  float centre_value(std::size_t horizon, std::size_t cell) const;
+  template <class At>
+  void standardize_at(At at);
+  void look(std::size_t begin, std::size_t end);
+  template <class At>
+  void expect_at(At at);
+  template <class At>
+  Lanes centre_value_at(std::size_t horizon, At at) const;
   Channels::Input channels_input() const {
     const std::span<const View* const> views(views_);
     return {options_.without.has(Part::kDaily) ? views.first(1) : views, standard_.observed,
-            slice_.values, centre_, scale_};
+            slice_->values, centre_, scale_};
   }
-  void learn_cell(std::size_t cell);
+  void set_lessons(std::size_t begin, std::size_t end);
+  template <class At>
+  void learn_at(At at);
   int patience() const;
-  void learn_volume();
+  void learn_volume(double volume, double seen);
   void adopt_scale();
 
   model::ThreadTeam team_;
@@ -86,11 +93,12 @@ class Detector {
   std::vector<std::uint8_t> run_;  // slices in a row a cell was flagged
 
   // Of the slice at hand.
-  Slice slice_, standard_;
-  std::vector<float> value_, plain_value_, daily_value_;
+  const Slice* slice_ = nullptr;
+  Slice standard_;
+  std::vector<float> value_, plain_value_, daily_value_, expected_;
   HorizonColumns centre_;
-  CellScores scores_;
   std::vector<std::uint8_t> flagged_;  // 1 for a flagged cell, else 0
+  std::vector<std::uint8_t> lessons_;
   std::vector<std::uint32_t> settled_;
 };
 

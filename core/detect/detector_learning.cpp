@@ -15,56 +15,76 @@ constexpr float kCleanClip = 3.0f;  // spreads: what the factors may learn of on
 
 void Detector::learn(std::span<const std::uint32_t> flagged) {
   settled_.clear();
-  if (ready())
-    team_.run(2, [&](int part) { (part == 0 ? plain_ : daily_).learn_tails(standard_.observed); });
-  channels_.learn(channels_input(), slice_.observed, scores_.expected, ready(), team_);
+  const bool tails = ready();
+  channels_.learn(channels_input(), slice_->observed, expected_, tails, team_);
   for (std::uint32_t cell : flagged) flagged_[cell] = 1;
-  for_cells(team_, value_.size(), [&](std::size_t begin, std::size_t end) {
-    for (std::size_t cell = begin; cell < end; ++cell)
-      if (slice_.observed[cell]) learn_cell(cell);
+  double volume = 0.0, seen = 0.0;
+  const auto sum_up = [&] {
+    for (std::size_t cell = 0; cell < value_.size(); ++cell) {
+      volume += slice_->observed[cell] ? slice_->values[cell] : 0.0;
+      seen += slice_->observed[cell] ? 1.0 : 0.0;
+    }
+  };
+  for_parts_beside(team_, value_.size(), sum_up, [&](int part, std::size_t begin, std::size_t end) {
+    for_blocks(begin, end, [&](std::size_t from, std::size_t to) {
+      if (tails) plain_.learn_tails(standard_.observed, part, from, to);
+      if (tails) daily_.learn_tails(standard_.observed, part, from, to);
+      set_lessons(from, to);
+      for_lanes(from, to, [&](auto at) { learn_at(at); });
+      plain_.horizons.learn(plain_value_, lessons_, from, to);
+      daily_.horizons.learn(daily_value_, lessons_, from, to);
+    });
   });
+  if (tails)
+    team_.run(int(2 * kHorizons), [&](int task) {
+      (task % 2 == 0 ? plain_ : daily_).pool_tails(std::size_t(task) / 2);
+    });
   for (std::uint32_t cell : flagged) {
     flagged_[cell] = 0;
     if (run_[cell] == patience()) settled_.push_back(cell);
   }
-  if (!options_.without.has(Part::kLowRank)) low_rank_.learn(standard_);
+  if (!options_.without.has(Part::kLowRank)) low_rank_.end_bin(team_);
   level_.end_bin();
   seasonal_.end_bin();
-  learn_volume();
+  learn_volume(volume, seen);
 }
 
 int Detector::patience() const { return std::min(options_.model.level_slices, kMostPatience); }
 
 // A flagged cell is not learned before the level rule accepts it: after so many slices in a row
-// what it does is its new level. Its run then stays one beyond.
-void Detector::learn_cell(std::size_t cell) {
-  const float centre = low_rank_.last_expected()[cell] + plain_.horizons.centre(0, cell);
-  run_[cell] = flagged_[cell] ? std::uint8_t(std::min(run_[cell] + 1, patience() + 1)) : 0;
-  if (flagged_[cell] && run_[cell] < patience()) {
-    standard_.values[cell] = double(centre);
-    plain_.horizons.hold(cell);
-    daily_.horizons.hold(cell);
-    return;
+// what it does is its new level. Its run then stays one beyond. The horizons have nothing to learn
+// of a cell that is not standardised yet.
+void Detector::set_lessons(std::size_t begin, std::size_t end) {
+  const int patient = patience();
+  for (std::size_t cell = begin; cell < end; ++cell) {
+    lessons_[cell] = standard_.observed[cell] ? kLearn : kSkip;
+    if (!slice_->observed[cell]) continue;
+    run_[cell] = flagged_[cell] ? std::uint8_t(std::min(run_[cell] + 1, patient + 1)) : 0;
+    if (flagged_[cell] && run_[cell] < patient) lessons_[cell] = kHold;
   }
-  if (standard_.observed[cell]) {
-    const float reach = kCleanClip * plain_.horizons.spread(cell);
-    plain_.horizons.learn(cell, plain_value_[cell]);
-    daily_.horizons.learn(cell, daily_value_[cell]);
-    standard_.values[cell] =
-        std::clamp(standard_.values[cell], double(centre - reach), double(centre + reach));
-  }
-  level_.learn(cell, value_[cell]);
-  seasonal_.learn(cell, value_[cell] - profile_.value(cell));
-  profile_.learn(cell, value_[cell]);
 }
 
-void Detector::learn_volume() {
-  double volume = 0.0, seen = 0.0;
-  for (std::size_t cell = 0; cell < value_.size(); ++cell) {
-    if (!slice_.observed[cell]) continue;
-    volume += slice_.values[cell];
-    seen += 1.0;
-  }
+// The levels and the profile; what the factors may see of the cells. Before the horizons learn.
+template <class At>
+void Detector::learn_at(At at) {
+  const LaneMask held = load_bytes(lessons_.data(), at) == int(kHold);
+  const LaneMask measured = load_bytes(slice_->observed.data(), at) != 0;
+  const LaneMask known = load_bytes(standard_.observed.data(), at) != 0;
+  const Lanes centre = load(low_rank_.expected().data(), at) + plain_.horizons.centre_at(0, at);
+  const Lanes reach = kCleanClip * plain_.horizons.spread_at(at);
+  const Lanes standard =
+      joined(load_half(standard_.values.data(), at, 0), load_half(standard_.values.data(), at, 1));
+  const Lanes cleaned = clamped(standard, centre - reach, centre + reach);
+  low_rank_.learn_at(at, choose(held, centre, cleaned), known);
+
+  const LaneMask learned = measured & ~held;
+  const Lanes value = load(value_.data(), at);
+  level_.learn_at(at, value, learned);
+  seasonal_.learn_at(at, value - profile_.value_at(at), learned);
+  profile_.learn_at(at, value, learned);
+}
+
+void Detector::learn_volume(double volume, double seen) {
   if (seen == 0.0) return;
   ++bins_;
   if (scale_.learn(volume, seen)) adopt_scale();

@@ -42,31 +42,37 @@ LowRankView::LowRankView(SliceShape shape, const model::FactorizerOptions& optio
       expected_(sum_.size(), 0.0f),
       mean_(shape) {}
 
-const std::vector<float>& LowRankView::expected(const Slice& standard) {
-  std::fill(expected_.begin(), expected_.end(), 0.0f);
-  if (!factorizer_.warm()) return expected_;
+void LowRankView::project(const Slice& standard) {
+  projected_ = false;
+  if (!factorizer_.warm()) return;
   const model::SliceResult& result =
       factorizer_.project(standard, variance_ > 0.0 ? 1.0 / variance_ : 0.0);
   summary_.status = name_of(result.status);
   summary_.iterations = result.iterations;
   summary_.rank = result.rank;
   summary_.noise_precision = result.noise_precision;
-  if (result.status != model::SliceStatus::kConverged &&
-      result.status != model::SliceStatus::kIterationLimit)
-    return expected_;
-  for (std::size_t cell = 0; cell < expected_.size(); ++cell)
-    expected_[cell] = float(result.expected[cell]);
-  learn_noise(standard);
-  return expected_;
+  projected_ = result.status == model::SliceStatus::kConverged ||
+               result.status == model::SliceStatus::kIterationLimit;
+}
+
+void LowRankView::expect(std::size_t begin, std::size_t end) {
+  const double* said = factorizer_.projection().expected.data();
+  float* expected = expected_.data();
+  if (projected_) {
+    for (std::size_t cell = begin; cell < end; ++cell) expected[cell] = float(said[cell]);
+  } else {
+    std::fill(expected + begin, expected + end, 0.0f);
+  }
 }
 
 // The mean square of what is neither low-rank nor an outlier.
 void LowRankView::learn_noise(const Slice& standard) {
-  const std::vector<double>& sparse = factorizer_.projection().sparse;
+  if (!projected_) return;
+  const model::SliceResult& result = factorizer_.projection();
   double squares = 0.0, cells = 0.0;
-  for (std::size_t cell = 0; cell < expected_.size(); ++cell) {
-    if (!standard.observed[cell] || sparse[cell] != 0.0) continue;
-    const double rest = standard.values[cell] - double(expected_[cell]);
+  for (std::size_t cell = 0; cell < standard.values.size(); ++cell) {
+    if (!standard.observed[cell] || result.sparse[cell] != 0.0) continue;
+    const double rest = standard.values[cell] - double(float(result.expected[cell]));
     squares += rest * rest;
     cells += 1.0;
   }
@@ -75,19 +81,16 @@ void LowRankView::learn_noise(const Slice& standard) {
   variance_ = variance_ > 0.0 ? variance_ + kNoiseWeight * (now - variance_) : now;
 }
 
-void LowRankView::learn(const Slice& cleaned) {
-  for (std::size_t cell = 0; cell < sum_.size(); ++cell) {
-    if (!cleaned.observed[cell]) continue;
-    sum_[cell] += float(cleaned.values[cell]);
-    ++count_[cell];
-  }
+void LowRankView::end_bin(model::ThreadTeam& team) {
   if (++bins_ < bins_a_mean_) return;
-  for (std::size_t cell = 0; cell < sum_.size(); ++cell) {
-    mean_.observed[cell] = count_[cell] > 0;
-    mean_.values[cell] = count_[cell] > 0 ? double(sum_[cell]) / count_[cell] : 0.0;
-    sum_[cell] = 0.0f;
-    count_[cell] = 0;
-  }
+  for_cells(team, sum_.size(), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t cell = begin; cell < end; ++cell) {
+      mean_.observed[cell] = count_[cell] > 0;
+      mean_.values[cell] = count_[cell] > 0 ? double(sum_[cell]) / count_[cell] : 0.0;
+      sum_[cell] = 0.0f;
+      count_[cell] = 0;
+    }
+  });
   bins_ = 0;
   factorizer_.update(mean_);
 }

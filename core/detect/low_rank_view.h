@@ -6,8 +6,11 @@
 // Values are standardised; what is learned is the cleaned slice.
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "core/detect/cell_parts.h"
+#include "core/detect/lanes.h"
 #include "core/detect/report.h"
 #include "core/detect/state_stream.h"
 #include "core/model/streaming_factorizer.h"
@@ -18,18 +21,29 @@ class LowRankView {
  public:
   LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds);
 
-  // What the past and the other cells say of each cell; 0 before the factors are known.
-  const std::vector<float>& expected(const Slice& standard);
-  const std::vector<float>& last_expected() const { return expected_; }
-  // The slice without its outliers.
-  void learn(const Slice& cleaned);
+  // Sets a slice against the factors. Then, on any threads, expect() of all cells and
+  // learn_noise().
+  void project(const Slice& standard);
+  // What the past and the other cells say of the cells of [begin, end).
+  void expect(std::size_t begin, std::size_t end);
+  // 0 before the factors are known.
+  std::span<const float> expected() const { return expected_; }
+  void learn_noise(const Slice& standard);
+
+  // Cells of the slice without its outliers; when all have, end_bin().
+  template <class At>
+  void learn_at(At at, Lanes cleaned, LaneMask observed) {
+    const Lanes sum = load(sum_.data(), at);
+    store(sum_.data(), at, choose(observed, sum + cleaned, sum));
+    store_bytes(count_.data(), at, load_bytes(count_.data(), at) - observed);
+  }
+  void end_bin(model::ThreadTeam& team);
   bool warm() const { return factorizer_.warm(); }
   ModelSummary summary() const;
   double evidence_bound() { return factorizer_.evidence_bound(); }
   void exchange(StateStream& stream);
 
  private:
-  void learn_noise(const Slice& standard);
   void exchange_factorizer(StateStream& stream);
 
   SliceShape shape_;
@@ -40,6 +54,7 @@ class LowRankView {
   std::vector<float> sum_;
   std::vector<std::uint8_t> count_;
   std::vector<float> expected_;
+  bool projected_ = false;  // the slice at hand
   Slice mean_;
   ModelSummary summary_;
 };

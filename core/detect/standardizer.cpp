@@ -6,9 +6,7 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr float kClip = 3.0f;          // spreads
-constexpr float kSigmaOfMean = 1.29f;  // of the clipped mean absolute deviation
-constexpr float kFloorShare = 0.5f;    // of the median spread
+constexpr float kFloorShare = 0.5f;  // of the median spread
 constexpr float kLeastFloor = 1e-12f;
 constexpr std::uint64_t kFloorBins = 12;
 constexpr std::size_t kSample = 20000;
@@ -21,21 +19,6 @@ Standardizer::Standardizer(std::size_t cells, double bins_a_day)
       level_(cells, 0.0f),
       spread_(cells, 0.0f),
       seen_(cells, 0) {}
-
-void Standardizer::learn(std::size_t cell, float value) {
-  const int seen = seen_[cell];
-  if (seen == 0) {
-    level_[cell] = value;
-  } else {
-    const float start = 1.0f / float(seen + 1);
-    const float limit = seen < 5 ? 1e30f : kClip * spread(cell);
-    const float error = std::clamp(value - level_[cell], -limit, limit);
-    spread_[cell] +=
-        std::max(spread_weight_, start) * (kSigmaOfMean * std::abs(error) - spread_[cell]);
-    level_[cell] += std::max(level_weight_, start) * error;
-  }
-  if (seen < 255) seen_[cell] = std::uint8_t(seen + 1);
-}
 
 void Standardizer::end_bin() {
   if (bins_++ % kFloorBins != 0 && bins_ > 2 * kFloorBins) return;

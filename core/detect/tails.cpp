@@ -31,17 +31,42 @@ void Tails::set_gain() {
   fall_ = float(std::exp(-gain * double(kRate)));
 }
 
+template <class At>
+void Tails::step_at(At at, Lanes size, LaneMask observed, float* levels, float* own,
+                    std::vector<float>& beyond) const {
+  const Lanes level = load(levels, at);
+  const Lanes fallen = highest(level * fall_, splat(kLeastLevel));
+  store(levels, at, choose(observed, fallen, level));
+  for (unsigned far = bits_of(observed & (size > level)); far != 0; far &= far - 1) {
+    const auto lane = std::size_t(std::countr_zero(far));
+    float before = level[lane];
+    beyond.push_back(exceed(before, size[lane], own[at.cell + lane]));
+    levels[at.cell + lane] = before;
+  }
+}
+
+void Tails::learn(std::size_t begin, std::size_t end, const float* deviation,
+                  const std::uint8_t* observed, Exceedances& beyond) {
+  for_lanes(0, end - begin, [&](auto at) {
+    const Lanes value = load(deviation, at), size = magnitude(value), none = {};
+    const LaneMask seen = load_bytes(observed, at) != 0, rise = value >= none;
+    step_at(at, choose(rise, size, none), seen, up_.data() + begin, up_own_.data() + begin,
+            beyond.up);
+    step_at(at, choose(rise, none, size), seen, down_.data() + begin, down_own_.data() + begin,
+            beyond.down);
+  });
+}
+
+void Tails::pool(const Exceedances& beyond) {
+  for (float excess : beyond.up) pool(excess, up_shape_, up_count_);
+  for (float excess : beyond.down) pool(excess, down_shape_, down_count_);
+}
+
 void Tails::end_bin() {
   ++bins_;
   up_count_ = std::min(up_count_, kMostCount);
   down_count_ = std::min(down_count_, kMostCount);
   set_gain();
-}
-
-float Tails::deviation_at(std::size_t series, float tail, bool up) const {
-  const float level = (up ? up_ : down_)[series];
-  if (tail <= kAtLevel) return level * tail / kAtLevel;
-  return level * std::exp(std::min((tail - kAtLevel) / slope(series, up), 60.0f));
 }
 
 void Tails::exchange_pooled(StateStream& stream) {

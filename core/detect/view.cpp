@@ -14,35 +14,46 @@ Places::Places(const Network& network) : series(network.nodes.size() * network.m
 }
 
 View::View(std::size_t cells, const Places& places, double bins_a_day)
-    : horizons(cells, bins_a_day) {
+    : horizons(cells, bins_a_day), series_(places.series), beyond_(std::size_t(parts_of(cells))) {
   for (std::size_t k = 0; k < kHorizons; ++k) {
     cells_.emplace_back(cells);
     shifts_.emplace_back(places.series);
   }
 }
 
-void View::score(std::span<const float> values, std::span<const std::uint8_t> observed,
-                 const Places& places) {
-  horizons.score(values, observed);
-  for (std::size_t k = 0; k < kHorizons; ++k) {
-    const std::span<const float> deviation = horizons.deviation(k);
-    shifts_[k].clear();
-    for (std::size_t cell = 0; cell < deviation.size(); ++cell) {
-      if (!observed[cell]) continue;
-      shifts_[k].add(places.column[cell], places.origin[cell], deviation[cell]);
-    }
-    shifts_[k].finish();
-  }
+void View::find_shifts(model::ThreadTeam& team) {
+  // A strip of columns each: narrow ones stream badly.
+  constexpr std::size_t kLeastStrip = 256;
+  const std::size_t strips = 1 + (series_ - 1) / kLeastStrip;
+  team.run(int(kHorizons * strips), [&](int task) {
+    const std::size_t k = std::size_t(task) % kHorizons, strip = std::size_t(task) / kHorizons;
+    shifts_[k].find(horizons.deviation(k), series_ * strip / strips,
+                    series_ * (strip + 1) / strips);
+  });
 }
 
-void View::learn_tails(std::span<const std::uint8_t> observed) {
-  for (std::size_t k = 0; k < kHorizons; ++k) {
-    shifts_[k].learn();
-    const std::span<const float> deviation = horizons.deviation(k);
-    for (std::size_t cell = 0; cell < deviation.size(); ++cell)
-      if (observed[cell]) cells_[k].learn(cell, deviation[cell]);
-    cells_[k].end_bin();
+void View::learn_tails(std::span<const std::uint8_t> observed, int part, std::size_t begin,
+                       std::size_t end) {
+  for (std::size_t k = 0; k < kHorizons; ++k)
+    cells_[k].learn(begin, end, horizons.deviation(k).data() + begin, observed.data() + begin,
+                    beyond_[std::size_t(part)][k]);
+}
+
+void View::pool_tails(std::size_t horizon) {
+  shifts_[horizon].learn();
+  for (auto& part : beyond_) {
+    cells_[horizon].pool(part[horizon]);
+    part[horizon].clear();
   }
+  cells_[horizon].end_bin();
+}
+
+void View::learn_tails(std::span<const std::uint8_t> observed, model::ThreadTeam& team) {
+  for_parts(team, observed.size(), observed.size(),
+            [&](int part, std::size_t begin, std::size_t end) {
+              learn_tails(observed, part, begin, end);
+            });
+  team.run(int(kHorizons), [&](int horizon) { pool_tails(std::size_t(horizon)); });
 }
 
 void View::exchange(StateStream& stream) {

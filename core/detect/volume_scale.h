@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/detect/lanes.h"
 #include "core/detect/state_stream.h"
 
 namespace outlierd::detect {
@@ -19,6 +20,21 @@ class VolumeScale {
   float volume_of(float value) const {
     const double square = double(value) * double(value);
     return float(std::max(0.0, square * square - offset_));
+  }
+  template <class At>
+  Lanes value_at(At at, const double* volumes) const {
+    const auto half = [&](std::size_t k) {
+      return square_root(square_root(load_half(volumes, at, k) + offset_));
+    };
+    return joined(half(0), half(1));
+  }
+  Lanes volume_of(Lanes value) const {
+    const auto half = [&](std::size_t k) {
+      const DoubleLanes wide = half_of(value, k), square = wide * wide;
+      const DoubleLanes volume = square * square - offset_;
+      return volume > DoubleLanes{} ? volume : DoubleLanes{};
+    };
+    return joined(half(0), half(1));
   }
   double offset() const { return offset_; }
 
