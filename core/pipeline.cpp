@@ -1,6 +1,9 @@
 #include "core/pipeline.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 
@@ -74,6 +77,7 @@ SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int 
   SliceReport report;
   report.time = time;
   report.threshold = threshold.sigmas();
+  make_columns(report);
   fill_scores(scores, report);
   fill_bands(scores, report);
   detector.learn(flagged);
@@ -84,25 +88,40 @@ SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int 
   return report;
 }
 
+// New memory is cleared page by page as it is first touched: that too is shared out.
+void Pipeline::State::make_columns(SliceReport& report) {
+  std::vector<float>* const columns[] = {&report.observed, &report.expected, &report.score,
+                                         &report.low,      &report.high,     &report.sparse};
+  const std::size_t cells = measured.values.size();
+  if (detect::parts_of(cells) == 1) {
+    for (auto* column : columns) column->assign(cells, kUnknown);
+    return;
+  }
+  detector.team().run(int(std::size(columns)), [&](int i) { columns[i]->assign(cells, kUnknown); });
+}
+
 // Scores in sigmas; which cells are over the threshold.
 void Pipeline::State::fill_scores(const detect::CellScores& scores, SliceReport& report) {
   const std::size_t cells = measured.values.size();
-  report.observed.assign(cells, kUnknown);
-  report.score.assign(cells, kUnknown);
-  report.expected.assign(scores.expected.begin(), scores.expected.end());
   const bool ready = detector.ready();
   const auto limit = float(report.threshold);
   detect::for_parts(
       detector.team(), cells, cells, [&](int part, std::size_t begin, std::size_t end) {
-        Scored& scored = parts[std::size_t(part)] = {};
+        Scored& scored = parts[std::size_t(part)];
+        scored.flagged.clear();
+        scored.peak = 0.0f;
+        scored.cells = 0;
+        for (std::size_t cell = begin; cell < end; ++cell)
+          report.observed[cell] = measured.observed[cell] ? float(measured.values[cell]) : kUnknown;
+        std::copy(scores.expected.begin() + begin, scores.expected.begin() + end,
+                  report.expected.begin() + begin);
+        if (!ready) return;
+        detect::quick_sigmas_of_tails(scores.tail.subspan(begin, end - begin),
+                                      report.score.data() + begin);
         for (std::size_t cell = begin; cell < end; ++cell) {
-          if (!measured.observed[cell]) continue;
-          report.observed[cell] = float(measured.values[cell]);
-          if (!ready || std::isnan(scores.tail[cell])) continue;
-          ++scored.cells;
-          const float sigmas = detect::quick_sigma_of_tail(std::abs(scores.tail[cell]));
-          report.score[cell] = std::copysign(sigmas, scores.tail[cell]);
-          scored.peak = std::max(scored.peak, sigmas);
+          const float sigmas = std::abs(report.score[cell]);
+          scored.cells += !std::isnan(sigmas);
+          scored.peak = sigmas > scored.peak ? sigmas : scored.peak;
           if (sigmas > limit) scored.flagged.push_back(std::uint32_t(cell));
         }
       });
@@ -142,11 +161,36 @@ void Pipeline::State::fill_bands(const detect::CellScores& scores, SliceReport& 
 
 // The band, made to agree with the decision to the last bit: a cell that its own history flags is
 // outside, any other inside.
+template <class At>
+void Pipeline::State::agree_at(At at, std::span<const float> own_tail, float quiet,
+                               SliceReport& report) const {
+  using detect::choose, detect::Lanes, detect::LaneMask;
+  const Lanes own = detect::load(own_tail.data(), at),
+              value = detect::load(report.observed.data(), at);
+  const Lanes expected = detect::load(report.expected.data(), at),
+              unknown = detect::splat(kUnknown);
+  const LaneMask predicted = expected == expected, scored = own == own;
+  const Lanes low = detect::load(report.low.data(), at),
+              high = detect::load(report.high.data(), at);
+  const auto put = [&](std::vector<float>& band, Lanes by_itself, Lanes with_value) {
+    detect::store(band.data(), at,
+                  choose(scored, with_value, choose(predicted, by_itself, unknown)));
+  };
+  put(report.low, low, detect::lowest(low, value));
+  put(report.high, high, detect::highest(high, value));
+  for (unsigned loud = detect::bits_of(detect::magnitude(own) > detect::splat(quiet)); loud != 0;
+       loud &= loud - 1) {
+    const auto lane = std::size_t(std::countr_zero(loud));
+    const std::size_t cell = at.cell + lane;
+    report.low[cell] = low[lane];
+    report.high[cell] = high[lane];
+    agree(cell, own[lane], report);
+  }
+}
+
 void Pipeline::State::agree(std::size_t cell, float own, SliceReport& report) const {
   float& low = report.low[cell];
   float& high = report.high[cell];
-  if (std::isnan(report.expected[cell])) low = high = kUnknown;
-  if (std::isnan(report.score[cell])) return;
   const float value = report.observed[cell];
   if (!(detect::quick_sigma_of_tail(std::abs(own)) > float(report.threshold))) {
     low = std::min(low, value);

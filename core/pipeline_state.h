@@ -30,6 +30,9 @@ class Pipeline::State {
   void take(const Slice& slice);
   void fill_scores(const detect::CellScores& scores, SliceReport& report);
   void fill_bands(const detect::CellScores& scores, SliceReport& report);
+  void make_columns(SliceReport& report);
+  template <class At>
+  void agree_at(At at, std::span<const float> own_tail, float quiet, SliceReport& report) const;
   void agree(std::size_t cell, float own, SliceReport& report) const;
   void track(SliceReport& report);
 

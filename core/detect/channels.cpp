@@ -33,9 +33,6 @@ Lanes larger(Lanes a, Lanes b) { return choose(magnitude(a) >= magnitude(b), a, 
 Lanes surprise_of(Lanes tail) {
   return with_sign(clamped(magnitude(tail) - kUsual, Lanes{}, splat(kMostSurprise)), tail);
 }
-float surprise_of(float tail) {
-  return std::copysign(std::clamp(std::abs(tail) - kUsual, 0.0f, kMostSurprise), tail);
-}
 
 }  // namespace
 
@@ -81,30 +78,29 @@ Channels::Channels(const Network& network, double minimum_share, PartsLeftOut wi
 
 void Channels::score(const Input& input, model::ThreadTeam& team) {
   for_cells(team, tail_.size(), [&](std::size_t begin, std::size_t end) {
-    for_lanes(begin, end, [&](auto at) {
-      measure_at(input, at);
-      score_at(input, at);
+    for_blocks(begin, end, [&](std::size_t from, std::size_t to) {
+      for (std::size_t k = 0; k < kHorizons; ++k) measure_cells(input, k, from, to);
+      for_lanes(from, to, [&](auto at) { score_at(input, at); });
     });
   });
   for_sides(
       team,
-      [&](std::size_t k, std::size_t begin, std::size_t end) {
-        for (std::size_t row = begin; row < end; ++row) measure_row(input, k, row);
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) measure_row(input, row);
       },
-      [&](std::size_t k, std::size_t begin, std::size_t end) {
-        measure_columns(input, k, begin, end);
-      });
+      [&](std::size_t begin, std::size_t end) { measure_columns(input, begin, end); });
   team.run(int(2 * kHorizons), [&](int task) {
     const auto k = std::size_t(task) / 2;
     score_side(input, k, (task % 2 == 0 ? rows_ : columns_)[k], task % 2 == 0 ? kRows : 1.0f);
   });
   for_sides(
       team,
-      [&](std::size_t k, std::size_t begin, std::size_t end) {
-        for (std::size_t row = begin; row < end; ++row) find_most_of_row(k, row);
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row)
+          for (std::size_t k = 0; k < kHorizons; ++k) find_most_of_row(k, row);
       },
-      [&](std::size_t k, std::size_t begin, std::size_t end) {
-        find_most_of_columns(k, begin, end);
+      [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = 0; k < kHorizons; ++k) find_most_of_columns(k, begin, end);
       });
   for_parts(team, tail_.size(), nodes_, [&](int, std::size_t begin, std::size_t end) {
     for (std::size_t origin = begin; origin < end; ++origin)
@@ -121,99 +117,116 @@ void Channels::for_sides(model::ThreadTeam& team, const Rows& of_rows,
   constexpr std::size_t kLeastStrip = 256;  // columns: narrow ones stream badly
   const auto parts = std::size_t(parts_of(tail_.size()));
   const std::size_t series = places_.series, strips = std::min(parts, 1 + series / kLeastStrip);
-  team.run(int(kHorizons * (strips + parts)), [&](int task) {
-    const std::size_t k = std::size_t(task) % kHorizons, part = std::size_t(task) / kHorizons;
+  team.run(int(strips + parts), [&](int task) {
+    const auto part = std::size_t(task);
     if (part < strips) {
-      of_columns(k, series * part / strips, series * (part + 1) / strips);
+      of_columns(series * part / strips, series * (part + 1) / strips);
     } else {
-      of_rows(k, series * (part - strips) / parts, series * (part - strips + 1) / parts);
+      of_rows(series * (part - strips) / parts, series * (part - strips + 1) / parts);
     }
   });
 }
 
 // What each horizon says of a cell by itself, and (section 6 a) what it has too much, as a share of
 // the network's traffic.
+void Channels::measure_cells(const Input& input, std::size_t k, std::size_t begin,
+                             std::size_t end) {
+  float* const tails = cell_tail_[k].data();
+  std::fill(tails + begin, tails + end, 0.0f);
+  for (const View* view : input.views)
+    for_lanes(begin, end,
+              [&](auto at) { store(tails, at, load(tails, at) + view->cell_tail_at(k, at)); });
+  const auto views = float(input.views.size());
+  for (std::size_t cell = begin; cell < end; ++cell) tails[cell] /= views;
+
+  float shares[kCellBlock];
+  for (std::size_t m = 0; m < metrics_; ++m) {
+    const double total = total_[m] > 0.0 ? total_[m] : 1.0;
+    const std::size_t first = begin + (m + metrics_ - begin % metrics_) % metrics_;
+    for (std::size_t cell = first; cell < end; cell += metrics_)
+      shares[cell - begin] = float((input.volumes[cell] - double(input.centre[k][cell])) / total);
+  }
+  for_lanes(begin, end, [&](auto at) {
+    const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
+    const Lanes before = load(excess_[k].data(), at);
+    const Lanes share = clamped(load(shares - begin, at), splat(-kMostShare), splat(kMostShare));
+    const Lanes now = before + (share - before) / kHorizonBins[k];
+    store(excess_now_[k].data(), at, choose(observed & has_total_at(at), now, before));
+  });
+}
+
 template <class At>
-void Channels::measure_at(const Input& input, At at) {
-  const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
-  Lanes totals_known = {};
-  DoubleLanes totals[2] = {};
-  for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    const double total = metrics_ == 1 ? total_[0] : total_[(at.cell + lane) % metrics_];
-    totals_known[lane] = total > 0.0 ? 1.0f : 0.0f;
-    totals[lane / 2][lane % 2] = total > 0.0 ? total : 1.0;
-  }
-  const LaneMask shared = observed & (totals_known > Lanes{});
-  for (std::size_t k = 0; k < kHorizons; ++k) {
-    Lanes sum = {};
-    for (const View* view : input.views) sum += view->cell_tail_at(k, at);
-    store(cell_tail_[k].data(), at, sum / float(input.views.size()));
-    const Lanes before = load(excess_[k].data(), at), centre = load(input.centre[k].data(), at);
-    const auto half = [&](std::size_t h) {
-      return (load_half(input.volumes.data(), at, h) - half_of(centre, h)) / totals[h];
-    };
-    const Lanes share = clamped(joined(half(0), half(1)), splat(-kMostShare), splat(kMostShare));
-    store(excess_now_[k].data(), at,
-          choose(shared, before + (share - before) / kHorizonBins[k], before));
-  }
+LaneMask Channels::has_total_at(At at) const {
+  LaneMask known = {};
+  for (std::size_t lane = 0; lane < kLanes; ++lane)
+    known[lane] = total_[metrics_ == 1 ? 0 : (at.cell + lane) % metrics_] > 0.0 ? -1 : 0;
+  return known;
 }
 
 // Rows and columns: their excess, their volumes, and how surprising their cells are (as in Fisher's
 // method: the tail scores of the cells that move the same way, added up).
-void Channels::measure_row(const Input& input, std::size_t k, std::size_t row) {
-  const std::vector<float>&tails = cell_tail_[k], &shares = excess_now_[k],
-        &centre = input.centre[k];
-  float count = 0.0f, excess = 0.0f, rise = 0.0f, fall = 0.0f;
-  double observed = 0.0, expected = 0.0;
+void Channels::measure_row(const Input& input, std::size_t row) {
   const std::size_t first = row / metrics_ * places_.series + row % metrics_;
   const std::size_t last = (row / metrics_ + 1) * places_.series;
+  float count = 0.0f;
+  double volume = 0.0;
   for (std::size_t cell = first; cell < last; cell += metrics_) {
-    if (!input.observed[cell]) continue;
-    const float surprise = surprise_of(tails[cell]);
-    count += 1.0f;
-    excess += shares[cell];
-    rise += surprise > 0.0f ? surprise : 0.0f;
-    fall += surprise > 0.0f ? 0.0f : -surprise;
-    observed += input.volumes[cell];
-    expected += double(centre[cell]);
+    count += input.observed[cell] ? 1.0f : 0.0f;
+    volume += input.observed[cell] ? input.volumes[cell] : 0.0;
   }
-  Side& side = rows_[k];
-  side.count[row] = count;
-  side.excess[row] = excess;
-  side.rise[row] = rise;
-  side.fall[row] = fall;
-  side.observed[row] = observed;
-  side.expected[row] = expected;
+  for (std::size_t k = 0; k < kHorizons; ++k) {
+    float excess = 0.0f, rise = 0.0f, fall = 0.0f;
+    double expected = 0.0;
+    for_blocks(first, last, [&](std::size_t from, std::size_t to) {
+      float surprise[kCellBlock];
+      for_lanes(from, to, [&](auto at) {
+        const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
+        const Lanes of_cell = surprise_of(load(cell_tail_[k].data(), at));
+        store(surprise - from, at, choose(observed, of_cell, Lanes{}));
+      });
+      const std::size_t begin = from + (metrics_ - (from - first) % metrics_) % metrics_;
+      for (std::size_t cell = begin; cell < to; cell += metrics_) {
+        excess += input.observed[cell] ? excess_now_[k][cell] : 0.0f;
+        expected += input.observed[cell] ? double(input.centre[k][cell]) : 0.0;
+        rise += std::max(surprise[cell - from], 0.0f);
+        fall += std::max(-surprise[cell - from], 0.0f);
+      }
+    });
+    rows_[k].set(row, count, excess, rise, fall, volume, expected);
+  }
 }
 
-void Channels::measure_columns(const Input& input, std::size_t k, std::size_t begin,
-                               std::size_t end) {
-  Side& side = columns_[k];
-  for (auto* column : {&side.count, &side.excess, &side.rise, &side.fall})
-    std::fill(column->begin() + begin, column->begin() + end, 0.0f);
-  for (auto* column : {&side.observed, &side.expected})
-    std::fill(column->begin() + begin, column->begin() + end, 0.0);
+void Channels::measure_columns(const Input& input, std::size_t begin, std::size_t end) {
+  for (Side& side : columns_)
+    for (std::size_t i = begin; i < end; ++i) side.set(i, 0.0f, 0.0f, 0.0f, 0.0f, 0.0, 0.0);
   const auto add = [](std::vector<float>& sums, auto at, Lanes value) {
     store(sums.data(), at, load(sums.data(), at) + value);
   };
   for (std::size_t row = 0; row < tail_.size(); row += places_.series) {
     const std::uint8_t* seen = input.observed.data() + row;
-    for_lanes(begin, end, [&](auto at) {
-      const LaneMask observed = load_bytes(seen, at) != 0;
-      const Lanes none = {}, surprise = surprise_of(load(cell_tail_[k].data() + row, at));
-      const LaneMask rises = surprise > none;
-      add(side.count, at, choose(observed, splat(1.0f), none));
-      add(side.excess, at, choose(observed, load(excess_now_[k].data() + row, at), none));
-      add(side.rise, at, choose(observed & rises, surprise, none));
-      add(side.fall, at, choose(observed & ~rises, -surprise, none));
-    });
-    const double* volumes = input.volumes.data() + row;
-    const float* centre = input.centre[k].data() + row;
     for (std::size_t i = begin; i < end; ++i) {
-      side.observed[i] += seen[i] ? volumes[i] : 0.0;
-      side.expected[i] += seen[i] ? double(centre[i]) : 0.0;
+      columns_[0].count[i] += seen[i] ? 1.0f : 0.0f;
+      columns_[0].observed[i] += seen[i] ? input.volumes[row + i] : 0.0;
+    }
+    for (std::size_t k = 0; k < kHorizons; ++k) {
+      Side& side = columns_[k];
+      const float* centre = input.centre[k].data() + row;
+      for_lanes(begin, end, [&](auto at) {
+        const LaneMask observed = load_bytes(seen, at) != 0;
+        const Lanes none = {}, surprise = surprise_of(load(cell_tail_[k].data() + row, at));
+        add(side.excess, at, choose(observed, load(excess_now_[k].data() + row, at), none));
+        add(side.rise, at, choose(observed, highest(surprise, none), none));
+        add(side.fall, at, choose(observed, highest(-surprise, none), none));
+      });
+      for (std::size_t i = begin; i < end; ++i)
+        side.expected[i] += seen[i] ? double(centre[i]) : 0.0;
     }
   }
+  for (std::size_t k = 1; k < kHorizons; ++k)
+    for (std::size_t i = begin; i < end; ++i) {
+      columns_[k].count[i] = columns_[0].count[i];
+      columns_[k].observed[i] = columns_[0].observed[i];
+    }
 }
 
 // Section 6 a: an excess below the minimum share counts less; one against the direction nothing.

@@ -29,6 +29,15 @@ using HorizonColumns = std::array<std::vector<float>, kHorizons>;
 // against the sum of what is expected of their cells.
 struct Side {
   Side(std::size_t series, float horizon_bins, double bins_a_day);
+  void set(std::size_t series, float cells, float excess_of, float rise_of, float fall_of,
+           double volume, double centre) {
+    count[series] = cells;
+    excess[series] = excess_of;
+    rise[series] = rise_of;
+    fall[series] = fall_of;
+    observed[series] = volume;
+    expected[series] = centre;
+  }
   void learn(bool tails);
   void exchange(StateStream& stream);
 
@@ -69,13 +78,14 @@ class Channels {
  private:
   static constexpr float kThousandth = 1e-3f;  // of the traffic: the unit of share_tails_
 
+  void measure_cells(const Input& input, std::size_t horizon, std::size_t begin, std::size_t end);
   template <class At>
-  void measure_at(const Input& input, At at);
+  LaneMask has_total_at(At at) const;
   template <class At>
   void score_at(const Input& input, At at);
   // Rows and columns are measured in parts of their own: rows of cells, and strips of columns.
-  void measure_row(const Input& input, std::size_t horizon, std::size_t row);
-  void measure_columns(const Input& input, std::size_t horizon, std::size_t begin, std::size_t end);
+  void measure_row(const Input& input, std::size_t row);
+  void measure_columns(const Input& input, std::size_t begin, std::size_t end);
   void score_side(const Input& input, std::size_t horizon, Side& side, float weight);
   void find_most_of_row(std::size_t horizon, std::size_t row);
   void find_most_of_columns(std::size_t horizon, std::size_t begin, std::size_t end);
@@ -88,7 +98,7 @@ class Channels {
   void add_up(const Input& input, std::span<const std::uint8_t> measured,
               std::span<const float> expected);
   void learn_total();
-  // of_rows(horizon, begin, end) and of_columns(...) for ranges that together are all of them.
+  // of_rows(begin, end) and of_columns(begin, end) for ranges that together are all of them.
   template <class Rows, class Columns>
   void for_sides(model::ThreadTeam& team, const Rows& of_rows, const Columns& of_columns) const;
 

@@ -33,17 +33,37 @@ double sigma_of_tail(double tail) {
   return 0.5 * (low + high);
 }
 
-float quick_sigma_of_tail(float tail) {
+namespace {
+
+const float* sigma_table() {
   static const std::vector<float> table = [] {
     std::vector<float> made(std::size_t(kLargestTail) * kStepsPerUnit + 2);
     for (std::size_t i = 0; i < made.size(); ++i)
       made[i] = float(sigma_of_tail(double(i) / kStepsPerUnit));
     return made;
   }();
-  if (!(tail > 0.0f)) return 0.0f;
-  const float at = std::min(tail, float(kLargestTail)) * kStepsPerUnit;
-  const auto below = std::size_t(at);
+  return table.data();
+}
+
+float looked_up(const float* table, float tail) {
+  const float at = std::min(std::max(tail, 0.0f), float(kLargestTail)) * kStepsPerUnit;
+  const int below = int(at);
   return table[below] + (at - float(below)) * (table[below + 1] - table[below]);
+}
+
+}  // namespace
+
+float quick_sigma_of_tail(float tail) {
+  return tail > 0.0f ? looked_up(sigma_table(), tail) : 0.0f;
+}
+
+void quick_sigmas_of_tails(std::span<const float> tails, float* sigmas) {
+  const float* const table = sigma_table();
+  for (std::size_t i = 0; i < tails.size(); ++i) {
+    const bool known = !std::isnan(tails[i]);
+    const float sigma = looked_up(table, known ? std::abs(tails[i]) : 0.0f);
+    sigmas[i] = known ? std::copysign(sigma, tails[i]) : tails[i];
+  }
 }
 
 }  // namespace outlierd::detect
