@@ -175,25 +175,37 @@ void Channels::measure_row(const Input& input, std::size_t row) {
     volume += input.observed[cell] ? input.volumes[cell] : 0.0;
   }
   for (std::size_t k = 0; k < kHorizons; ++k) {
-    float excess = 0.0f, rise = 0.0f, fall = 0.0f;
-    double expected = 0.0;
+    RowSums sums;
     for_blocks(first, last, [&](std::size_t from, std::size_t to) {
-      float surprise[kCellBlock];
-      for_lanes(from, to, [&](auto at) {
-        const LaneMask observed = load_bytes(input.observed.data(), at) != 0;
-        const Lanes of_cell = surprise_of(load(cell_tail_[k].data(), at));
-        store(surprise - from, at, choose(observed, of_cell, Lanes{}));
-      });
-      const std::size_t begin = from + (metrics_ - (from - first) % metrics_) % metrics_;
-      for (std::size_t cell = begin; cell < to; cell += metrics_) {
-        excess += input.observed[cell] ? excess_now_[k][cell] : 0.0f;
-        expected += input.observed[cell] ? double(input.centre[k][cell]) : 0.0;
-        rise += std::max(surprise[cell - from], 0.0f);
-        fall += std::max(-surprise[cell - from], 0.0f);
-      }
+      add_to_row(input, k, from, to, (metrics_ - (from - first) % metrics_) % metrics_, sums);
     });
-    rows_[k].set(row, count, excess, rise, fall, volume, expected);
+    rows_[k].set(row, count, sums.excess, sums.rise, sums.fall, volume, sums.expected);
   }
+}
+
+// First what each cell has to say, four at once; then the sums, which are added up in order.
+void Channels::add_to_row(const Input& input, std::size_t k, std::size_t from, std::size_t to,
+                          std::size_t skip, RowSums& sums) const {
+  float rise[kCellBlock], fall[kCellBlock], excess[kCellBlock], centre[kCellBlock];
+  const std::uint8_t* seen = input.observed.data() + from;
+  for_lanes(0, to - from, [&](auto at) {
+    const LaneMask observed = load_bytes(seen, at) != 0;
+    const Lanes none = {};
+    const Lanes surprise =
+        choose(observed, surprise_of(load(cell_tail_[k].data() + from, at)), none);
+    store(rise, at, highest(surprise, none));
+    store(fall, at, highest(-surprise, none));
+    store(excess, at, choose(observed, load(excess_now_[k].data() + from, at), none));
+    store(centre, at, choose(observed, load(input.centre[k].data() + from, at), none));
+  });
+  RowSums sum = sums;
+  for (std::size_t i = skip; i < to - from; i += metrics_) {
+    sum.excess += excess[i];
+    sum.rise += rise[i];
+    sum.fall += fall[i];
+    sum.expected += double(centre[i]);
+  }
+  sums = sum;
 }
 
 void Channels::measure_columns(const Input& input, std::size_t begin, std::size_t end) {
@@ -202,24 +214,34 @@ void Channels::measure_columns(const Input& input, std::size_t begin, std::size_
   const auto add = [](std::vector<float>& sums, auto at, Lanes value) {
     store(sums.data(), at, load(sums.data(), at) + value);
   };
+  const auto add_halves = [](std::vector<double>& sums, auto at, const auto& value) {
+    for (std::size_t half : {0, 1})
+      store_half(sums.data(), at, half, load_half(sums.data(), at, half) + value(half));
+  };
   for (std::size_t row = 0; row < tail_.size(); row += places_.series) {
     const std::uint8_t* seen = input.observed.data() + row;
-    for (std::size_t i = begin; i < end; ++i) {
-      columns_[0].count[i] += seen[i] ? 1.0f : 0.0f;
-      columns_[0].observed[i] += seen[i] ? input.volumes[row + i] : 0.0;
-    }
+    const double* volumes = input.volumes.data() + row;
+    for_lanes(begin, end, [&](auto at) {
+      const LaneMask observed = load_bytes(seen, at) != 0;
+      add(columns_[0].count, at, choose(observed, splat(1.0f), Lanes{}));
+      add_halves(columns_[0].observed, at, [&](std::size_t half) {
+        return masked_half(load_half(volumes, at, half), observed, half);
+      });
+    });
     for (std::size_t k = 0; k < kHorizons; ++k) {
       Side& side = columns_[k];
-      const float* centre = input.centre[k].data() + row;
+      const float* tails = cell_tail_[k].data() + row;
+      const float* shares = excess_now_[k].data() + row;
+      const float* centres = input.centre[k].data() + row;
       for_lanes(begin, end, [&](auto at) {
         const LaneMask observed = load_bytes(seen, at) != 0;
-        const Lanes none = {}, surprise = surprise_of(load(cell_tail_[k].data() + row, at));
-        add(side.excess, at, choose(observed, load(excess_now_[k].data() + row, at), none));
-        add(side.rise, at, choose(observed, highest(surprise, none), none));
-        add(side.fall, at, choose(observed, highest(-surprise, none), none));
+        const Lanes none = {}, surprise = choose(observed, surprise_of(load(tails, at)), none);
+        const Lanes centre = choose(observed, load(centres, at), none);
+        add(side.excess, at, choose(observed, load(shares, at), none));
+        add(side.rise, at, highest(surprise, none));
+        add(side.fall, at, highest(-surprise, none));
+        add_halves(side.expected, at, [&](std::size_t half) { return half_of(centre, half); });
       });
-      for (std::size_t i = begin; i < end; ++i)
-        side.expected[i] += seen[i] ? double(centre[i]) : 0.0;
     }
   }
   for (std::size_t k = 1; k < kHorizons; ++k)

@@ -84,7 +84,13 @@ class Channels {
   template <class At>
   void score_at(const Input& input, At at);
   // Rows and columns are measured in parts of their own: rows of cells, and strips of columns.
+  struct RowSums {
+    float excess = 0.0f, rise = 0.0f, fall = 0.0f;
+    double expected = 0.0;
+  };
   void measure_row(const Input& input, std::size_t row);
+  void add_to_row(const Input& input, std::size_t horizon, std::size_t from, std::size_t to,
+                  std::size_t skip, RowSums& sums) const;
   void measure_columns(const Input& input, std::size_t begin, std::size_t end);
   void score_side(const Input& input, std::size_t horizon, Side& side, float weight);
   void find_most_of_row(std::size_t horizon, std::size_t row);

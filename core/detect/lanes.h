@@ -101,6 +101,20 @@ inline DoubleLanes load_half(const double* column, FewCells at, std::size_t half
     value[k - 2 * half] = column[at.cell + k];
   return value;
 }
+inline void store_half(double* column, FourCells at, std::size_t half, DoubleLanes value) {
+  using Anywhere = double __attribute__((vector_size(16), aligned(8)));
+  *reinterpret_cast<Anywhere*>(column + at.cell + 2 * half) = value;
+}
+inline void store_half(double* column, FewCells at, std::size_t half, DoubleLanes value) {
+  for (std::size_t k = 2 * half; k < std::min(2 * half + 2, at.count); ++k)
+    column[at.cell + k] = value[k - 2 * half];
+}
+// The value where the mask of its half holds, else 0.
+inline DoubleLanes masked_half(DoubleLanes value, LaneMask mask, std::size_t half) {
+  const LaneMask wide = half == 0 ? __builtin_shufflevector(mask, mask, 0, 0, 1, 1)
+                                  : __builtin_shufflevector(mask, mask, 2, 2, 3, 3);
+  return DoubleLanes(LaneMask(value) & wide);
+}
 inline DoubleLanes half_of(Lanes value, std::size_t half) {
   return DoubleLanes{double(value[2 * half]), double(value[2 * half + 1])};
 }
