@@ -7,6 +7,12 @@
 #include "core/model/row_sums.h"
 
 namespace outlierd::model {
+namespace {
+
+constexpr double kWorthGroups = 4e5, kWorthMoreGroups = 2e7;  // multiply-adds of a fold
+constexpr int kFewGroups = 4;
+
+}  // namespace
 
 bool MeanField::all_full(const WindowView& view) const {
   return std::all_of(view.slices.begin(), view.slices.end(),
@@ -108,29 +114,40 @@ bool MeanField::update_row_mode(Posterior& q, const WindowView& view) {
 }
 
 // z[r, j] = sum_t w_t c_t[r] sum_i D_t[i, j] a_i[r]
+//
+// In groups of slices, whoever works on them: whole slices stream best, and the weighted rows of a
+// slice are made where they are used, not fetched out of another core's cache.
 void MeanField::fold(const Posterior& q, const WindowView& view) {
   const FactorRows& a = q.modes[0];
-  const int rank = q.rank;
-  for (int t = 0; t < view.size(); ++t) {
-    double weighted_c[kMaxRank] = {};
-    for (int r = 0; r < rank; ++r) weighted_c[r] = view.weights[t] * q.time.mean_of(t)[r];
-    kernels_.weigh_rows(a.rows, padded(rank), weighted_c, a.mean.data(), stride_,
-                        weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_, stride_);
-  }
-  const double work = double(view.size()) * layout_.rows * rank;
-  // No more parts than threads: the narrower a strip of columns, the worse it streams.
-  const int column_parts = std::min(parts(layout_.stride, 2 * kColumnStep, work), team_.threads());
-  team_.run(column_parts, [&](int part) {
-    const Range columns = range_of(part, column_parts, layout_.stride, 2 * kColumnStep);
-    const int width = columns.end - columns.begin;
-    for (int r = 0; r < rank; ++r)
-      std::fill_n(z_.data() + std::ptrdiff_t(r) * layout_.stride + columns.begin, width, 0.0);
-    for (int t = 0; t < view.size(); ++t)
-      kernels_.multiply_transposed(view.slices[t]->values.data() + columns.begin, layout_.stride,
-                                   a.rows, width,
-                                   weighted_rows_.data() + std::ptrdiff_t(t) * a.rows * stride_,
-                                   stride_, rank, z_.data() + columns.begin, layout_.stride);
+  const int rank = q.rank, groups = fold_groups(rank, view.size());
+  const std::ptrdiff_t size = std::ptrdiff_t(rank) * layout_.stride;
+  const auto sums_of = [&](int group) -> AlignedDoubles& {
+    return group == 0 ? z_ : z_of_groups_[std::size_t(group) - 1];
+  };
+  team_.run(groups, [&](int group) {
+    const Range slices = range_of(group, groups, view.size(), 1);
+    double* z = sums_of(group).data();
+    double* rows = weighted_rows_.data() + std::ptrdiff_t(group) * a.rows * stride_;
+    std::fill_n(z, size, 0.0);
+    for (int t = slices.begin; t < slices.end; ++t) {
+      double weighted_c[kMaxRank] = {};
+      for (int r = 0; r < rank; ++r) weighted_c[r] = view.weights[t] * q.time.mean_of(t)[r];
+      kernels_.weigh_rows(a.rows, padded(rank), weighted_c, a.mean.data(), stride_, rows, stride_);
+      kernels_.multiply_transposed(view.slices[t]->values.data(), layout_.stride, a.rows,
+                                   layout_.stride, rows, stride_, rank, z, layout_.stride);
+    }
   });
+  for (int group = 1; group < groups; ++group) {
+    const double* more = sums_of(group).data();
+    for (std::ptrdiff_t i = 0; i < size; ++i) z_[std::size_t(i)] += more[i];
+  }
+}
+
+// By the size of the work alone, so that the sums do not depend on the number of threads.
+int MeanField::fold_groups(int rank, int slices) const {
+  const double work = double(slices) * layout_.rows * layout_.stride * rank;
+  const int groups = work < kWorthGroups ? 1 : work < kWorthMoreGroups ? kFewGroups : kMostGroups;
+  return std::min(groups, slices);
 }
 
 // h[j] = sum_t w_t E[c_t c_t'] * (masked sum over rows of E[a a'])_jt

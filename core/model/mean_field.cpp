@@ -41,7 +41,9 @@ MeanField::MeanField(const SliceShape& shape, int window, int max_rank, ThreadTe
   const std::size_t scratch = std::size_t(window) * kRowBlock * moment_stride_;
   h_scratch_.resize(scratch * most_parts_);
   x_.resize(rows * stride_);
-  weighted_rows_.resize(std::size_t(window) * rows * stride_);
+  const int groups = fold_groups(max_rank, window);
+  z_of_groups_.assign(std::size_t(groups) - 1, AlignedDoubles(z_.size()));
+  weighted_rows_.resize(std::size_t(groups) * rows * stride_);
   row_scratch_.resize(std::size_t(most_parts_) * kRowBlock * layout_.stride);
   precision_.resize(longest * moment_stride_);
   rhs_.resize(longest * stride_);

@@ -123,9 +123,12 @@ class MeanField {
   bool solve_shared(const Posterior& q, const double* gram, FactorRows& factor);
   bool solve_each(const Posterior& q, FactorRows& factor);
   void fold(const Posterior& q, const WindowView& view);
+  int fold_groups(int rank, int slices) const;
   void fold_moments(const Posterior& q, const WindowView& view);
   void gather_column_mode(const Posterior& q, int mode, bool full);
   int coordinate(int column, int mode) const { return column / mode_steps_[mode] % shape_[mode]; }
+
+  static constexpr int kMostGroups = 10;  // of slices, that are folded apart
 
   struct Range {
     int begin, end;
@@ -144,18 +147,19 @@ class MeanField {
   int most_parts_;  // that a loop is split into
   const Kernels& kernels_;
 
-  AlignedDoubles k_;                  // max_rank x layout.stride
-  AlignedDoubles k_by_column_;        // columns x stride: its transpose
-  AlignedDoubles k_moments_;          // columns x moment_stride: E[k_j k_j']
-  AlignedDoubles k_word_sums_;        // sums of k_moments_ over 64 columns
-  AlignedDoubles a_word_sums_;        // sums of A's moments over 64 rows
-  std::vector<AlignedDoubles> gram_;  // per mode: sum over rows of E[a a']
-  AlignedDoubles k_gram_;             // sum of k_moments_
-  AlignedDoubles z_;                  // max_rank x layout.stride: sum_t D_t' (A w_t c_t)
+  AlignedDoubles k_;                         // max_rank x layout.stride
+  AlignedDoubles k_by_column_;               // columns x stride: its transpose
+  AlignedDoubles k_moments_;                 // columns x moment_stride: E[k_j k_j']
+  AlignedDoubles k_word_sums_;               // sums of k_moments_ over 64 columns
+  AlignedDoubles a_word_sums_;               // sums of A's moments over 64 rows
+  std::vector<AlignedDoubles> gram_;         // per mode: sum over rows of E[a a']
+  AlignedDoubles k_gram_;                    // sum of k_moments_
+  AlignedDoubles z_;                         // max_rank x layout.stride: sum_t D_t' (A w_t c_t)
+  std::vector<AlignedDoubles> z_of_groups_;  // the same of each group of slices but the first
   AlignedDoubles h_;                // columns x moment_stride: sum_t w_t E[cc'] * masked sums of A
   AlignedDoubles h_scratch_;        // per part: window x kRowBlock x moment_stride
   AlignedDoubles x_;                // rows x stride: -A diag(c)
-  AlignedDoubles weighted_rows_;    // per slice: A scaled by w_t c_t
+  AlignedDoubles weighted_rows_;    // per group of slices: A scaled by w_t c_t
   AlignedDoubles weighted_means_;   // per slice: tau w_t c_t
   AlignedDoubles row_scratch_;      // per part: kRowBlock x layout.stride
   AlignedDoubles precision_, rhs_;  // rows of the mode at work
