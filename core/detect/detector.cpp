@@ -124,8 +124,8 @@ void Detector::bands(std::size_t begin, std::size_t end, float tail, float* low,
     const Lanes plain = plain_.horizons.spread_at(at), plain_unit = level_.spread_at(at);
     const Lanes daily = daily_.horizons.spread_at(at), daily_unit = seasonal_.spread_at(at);
     const auto reach = [&](float to, bool up) {
-      return 0.5f * (plain_.tails(0).deviation_at(at, to, up) * plain * plain_unit +
-                     daily_.tails(0).deviation_at(at, to, up) * daily * daily_unit);
+      return 0.5f * (plain_.tails(0).deviations_at(at, to, up) * plain * plain_unit +
+                     daily_.tails(0).deviations_at(at, to, up) * daily * daily_unit);
     };
     const Lanes middle = centre_value_at(0, at);
     store(low, at, scale_.volume_of(highest(Lanes{}, middle - reach(tail, false))));

@@ -43,10 +43,10 @@ class Tails {
   }
   // The deviation, not negative, at which the score reaches `tail`.
   float deviation_at(std::size_t series, float tail, bool up) const {
-    return deviation_at(FewCells{series, 1}, tail, up)[0];
+    return deviations_at(FewCells{series, 1}, tail, up)[0];
   }
   template <class At>
-  Lanes deviation_at(At at, float tail, bool up) const {
+  Lanes deviations_at(At at, float tail, bool up) const {
     const Lanes level = load((up ? up_ : down_).data(), at);
     if (tail <= kAtLevel) return level * tail / kAtLevel;
     const Lanes beyond = (tail - kAtLevel) / slope_at(at, up);

@@ -15,7 +15,7 @@
 namespace outlierd::detect {
 namespace {
 
-const std::vector<std::uint8_t> kSeen = {1};
+const std::vector<std::uint8_t> kSeen = {1}, kLearned = {kLearn}, kHeld = {kHold};
 
 TEST(CellHorizons, OfWhiteNoiseDeviateByAboutOneSpread) {
   test::Random random(1);
@@ -26,7 +26,7 @@ TEST(CellHorizons, OfWhiteNoiseDeviateByAboutOneSpread) {
     const std::vector<float> value = {float(random.normal())};
     horizons.score(value, kSeen);
     if (t > 1000) squares += std::pow(horizons.deviation(0)[0], 2.0), ++counted;
-    horizons.learn(0, value[0]);
+    horizons.learn(value, kLearned);
   }
   // max(slow, fast spread) is a little more than the spread, so the deviation a little less than 1.
   EXPECT_NEAR(std::sqrt(squares / counted), 0.9, 0.12);
@@ -43,7 +43,7 @@ TEST(CellHorizons, MixTheLevelThatPredictsBest) {
     const std::vector<float> value = {float(walk)};
     horizons.score(value, kSeen);
     if (t > 500) error += std::abs(value[0] - horizons.centre(0, 0)), ++counted;
-    horizons.learn(0, value[0]);
+    horizons.learn(value, kLearned);
   }
   EXPECT_LT(error / counted,
             0.35);  // 0.24 of one step, 0.28 for a level of weight 1/2, 0.5 for 1/8
@@ -61,7 +61,7 @@ TEST(CellHorizons, SeeASmallLastingStepAtALongHorizonOnly) {
       shortest = std::max(shortest, horizons.deviation(0)[0]);
       longest = std::max(longest, horizons.deviation(2)[0]);
     }
-    horizons.learn(0, value[0]);
+    horizons.learn(value, kLearned);
   }
   EXPECT_LT(shortest, 3.0f);
   EXPECT_GT(longest, 3.0f);
@@ -70,15 +70,44 @@ TEST(CellHorizons, SeeASmallLastingStepAtALongHorizonOnly) {
 TEST(CellHorizons, HoldLeavesTheLevelsWhereTheyWere) {
   CellHorizons horizons(1, 288.0);
   for (int t = 0; t < 100; ++t) {
-    horizons.score(std::vector<float>{t % 2 ? 0.5f : -0.5f}, kSeen);
-    horizons.learn(0, t % 2 ? 0.5f : -0.5f);
+    const std::vector<float> value = {t % 2 ? 0.5f : -0.5f};
+    horizons.score(value, kSeen);
+    horizons.learn(value, kLearned);
   }
   const float before = horizons.next(0);
   for (int t = 0; t < 5; ++t) {
-    horizons.score(std::vector<float>{20.0f}, kSeen);
-    horizons.hold(0);
+    const std::vector<float> value = {20.0f};
+    horizons.score(value, kSeen);
+    horizons.learn(value, kHeld);
   }
   EXPECT_EQ(horizons.next(0), before);
+}
+
+// Whatever stands beside it: each cell as an object of one cell says, bit for bit.
+TEST(CellHorizons, OfACellDoNotDependOnItsNeighbours) {
+  constexpr std::size_t kCells = 11;
+  test::Random random(5);
+  CellHorizons together(kCells, 288.0);
+  std::vector<CellHorizons> apart(kCells, CellHorizons(1, 288.0));
+  for (int t = 0; t < 400; ++t) {
+    std::vector<float> values;
+    std::vector<std::uint8_t> observed, lessons;
+    for (std::size_t cell = 0; cell < kCells; ++cell) {
+      values.push_back(float(random.normal()) * (random.chance(0.02) ? 10.0f : 1.0f));
+      observed.push_back(random.chance(0.8));
+      lessons.push_back(!observed.back() ? kSkip : random.chance(0.1) ? kHold : kLearn);
+    }
+    together.score(values, observed);
+    together.learn(values, lessons);
+    for (std::size_t cell = 0; cell < kCells; ++cell) {
+      apart[cell].score({&values[cell], 1}, {&observed[cell], 1});
+      apart[cell].learn({&values[cell], 1}, {&lessons[cell], 1});
+      for (std::size_t k = 0; k < kHorizons; ++k)
+        ASSERT_EQ(together.deviation(k)[cell], apart[cell].deviation(k)[0]) << t << ' ' << cell;
+      ASSERT_EQ(together.next(cell), apart[cell].next(0)) << t << ' ' << cell;
+      ASSERT_EQ(together.spread(cell), apart[cell].spread(0)) << t << ' ' << cell;
+    }
+  }
 }
 
 TEST(Standardizer, FindsLevelAndSpreadAndShrugsOffASpike) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 namespace outlierd::detect {
 namespace {
@@ -29,6 +30,19 @@ TEST(Sigma, OfTheTableNeverFallsAndIsCloseToTheExactOne) {
   }
   EXPECT_EQ(quick_sigma_of_tail(0.0f), 0.0f);
   EXPECT_EQ(quick_sigma_of_tail(std::nanf("")), 0.0f);
+}
+
+TEST(Sigma, OfManyIsThatOfEachWithItsSign) {
+  const std::vector<float> tails = {0.0f, -1.3f, 2.7f, std::nanf(""), 299.9f, -400.0f, -0.0f};
+  std::vector<float> sigmas(tails.size());
+  quick_sigmas_of_tails(tails, sigmas.data());
+  for (std::size_t i = 0; i < tails.size(); ++i) {
+    if (std::isnan(tails[i])) {
+      EXPECT_TRUE(std::isnan(sigmas[i]));
+    } else {
+      EXPECT_EQ(sigmas[i], std::copysign(quick_sigma_of_tail(std::abs(tails[i])), tails[i]));
+    }
+  }
 }
 
 }  // namespace

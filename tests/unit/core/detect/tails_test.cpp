@@ -48,6 +48,33 @@ TEST(Tails, OfASeriesWithLargerDeviationsScoreThemLower) {
   EXPECT_LT(tails.score(0, -6.0f), 0.0f);
 }
 
+TEST(Tails, LearnedInRangesAreThoseLearnedOneByOne) {
+  constexpr std::size_t kSeries = 23, kCut = 9;
+  test::Random random(7);
+  Tails one_by_one(kSeries), in_ranges(kSeries);
+  for (int t = 0; t < 600; ++t) {
+    std::vector<float> deviation;
+    std::vector<std::uint8_t> observed;
+    for (std::size_t i = 0; i < kSeries; ++i) {
+      deviation.push_back(float(power_law(random)));
+      observed.push_back(random.chance(0.9));
+      if (observed[i]) one_by_one.learn(i, deviation[i]);
+    }
+    Tails::Exceedances first, second;
+    in_ranges.learn(kCut, kSeries, deviation.data() + kCut, observed.data() + kCut, second);
+    in_ranges.learn(0, kCut, deviation.data(), observed.data(), first);
+    in_ranges.pool(first);
+    in_ranges.pool(second);
+    one_by_one.end_bin();
+    in_ranges.end_bin();
+    for_lanes(0, kSeries, [&](auto at) {
+      const Lanes score = in_ranges.score_at(at, 3.0f * load(deviation.data(), at));
+      for (std::size_t k = 0; k < at.count; ++k)
+        ASSERT_EQ(score[k], one_by_one.score(at.cell + k, 3.0f * deviation[at.cell + k]));
+    });
+  }
+}
+
 TEST(Tails, GiveBackTheDeviationOfAScore) {
   const Tails tails(1);
   for (float tail : {0.3f, 1.5f, 1.8f, 4.0f, 8.0f})
