@@ -258,8 +258,8 @@ float Channels::gate(float excess) const {
 }
 
 Lanes Channels::gate(Lanes excess) const {
-  const Lanes none = {}, share = highest(excess / minimum_share_, none);
-  return choose(excess >= splat(minimum_share_), splat(1.0f), square_root(share));
+  const Lanes none = {}, part = choose(excess > none, excess / minimum_share_, none);
+  return choose(excess >= splat(minimum_share_), splat(1.0f), square_root(part));
 }
 
 void Channels::raise(std::size_t cell, float tail) { tail_[cell] = larger(tail_[cell], tail); }
