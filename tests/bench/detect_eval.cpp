@@ -1,6 +1,7 @@
 // Runs a pipeline over a traffic CSV and writes what it scored, for eval/score.py.
 //
-//   outlierd_detect_eval --simulate NODES [--threads N]: milliseconds a slice of such a network
+//   outlierd_detect_eval --simulate NODES [--threads N] [--bins 48]: milliseconds a slice of such a
+//                        network, over the second half of the bins, and the size of its state
 //   outlierd_detect_eval TRAFFIC.csv[.gz] [--scores OUT.csv] [--raw OUT.f32] [--budget
 //   ALARMS_A_DAY]
 //                        [--start 2004-05-01T00:00:00Z --days 14] [--events]
@@ -32,7 +33,7 @@ struct Command {
   std::string file, scores, raw, start;
   double days = 1e9, budget = 1.0, from = 0.4;
   bool events = false;
-  int simulate = 0, threads = 1, without = -1;
+  int simulate = 0, bins = 48, threads = 1, without = -1;
 };
 
 std::optional<Command> parse(int argc, char** argv) {
@@ -61,6 +62,8 @@ std::optional<Command> parse(int argc, char** argv) {
       command.budget = std::stod(value);
     } else if (word == "--simulate") {
       command.simulate = std::stoi(value);
+    } else if (word == "--bins") {
+      command.bins = std::max(2, std::stoi(value));
     } else if (word == "--without") {
       command.without = std::stoi(value);
     } else if (word == "--threads") {
@@ -126,7 +129,7 @@ int simulate(const Command& command) {
   Pipeline pipeline(network, options);
   test::SimulatedTraffic traffic(network, 1);
   std::vector<double> milliseconds;
-  for (int bin = 0; bin < 48; ++bin) {
+  for (int bin = 0; bin < command.bins; ++bin) {
     const Slice slice = traffic.next();
     const auto before = std::chrono::steady_clock::now();
     pipeline.process(slice, traffic.time(bin));
@@ -134,10 +137,15 @@ int simulate(const Command& command) {
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - before)
             .count());
   }
-  std::sort(milliseconds.begin() + 24, milliseconds.end());
-  std::printf("%d nodes: median %.1f ms, worst %.1f ms a slice, %zu bytes of state a cell\n",
-              command.simulate, milliseconds[36], milliseconds[47],
-              pipeline.save().size() / cell_count(network.shape()));
+  milliseconds.erase(milliseconds.begin(), milliseconds.begin() + command.bins / 2);
+  std::sort(milliseconds.begin(), milliseconds.end());
+  const int bins_a_mean = 86400 / options.model.window / network.bin_seconds;
+  std::printf(
+      "%d nodes: best %.1f ms, median %.1f ms, worst %.1f ms a slice, %zu bytes of state a cell "
+      "with %d of %d means in the window\n",
+      command.simulate, milliseconds.front(), milliseconds[milliseconds.size() / 2],
+      milliseconds.back(), pipeline.save().size() / cell_count(network.shape()),
+      std::min(command.bins / bins_a_mean, options.model.window), options.model.window);
   return 0;
 }
 
