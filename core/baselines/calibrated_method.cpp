@@ -34,14 +34,15 @@ class CalibratedMethod : public Method {
 
   SliceReport process(const Slice& slice, EpochSeconds time, int local_offset) override {
     const Slice measured = measured_part(slice);
-    const Prediction& said = predictor_->process(measured, time, second_of_day(time, local_offset));
+    const int local = second_of_day(time, local_offset);
+    const Prediction& said = predictor_->process(measured, time, local);
     for (std::size_t cell = 0; cell < known_.size(); ++cell) {
       const float deviation = said.residual[cell] / said.spread[cell];
       known_[cell] = std::isfinite(deviation);
       deviation_[cell] = known_[cell] ? std::clamp(deviation, -kFurthest, kFurthest) : 0.0f;
     }
-    const ResidualScores::Input input{deviation_, known_, measured.values, said.expected,
-                                      is_flagged_};
+    const ResidualScores::Input input{deviation_,    known_, measured.values,
+                                      said.expected, local,  is_flagged_};
     SliceReport report;
     report.time = time;
     report.threshold = double(threshold_.sigmas());

@@ -22,6 +22,7 @@ class ResidualScores {
     std::span<const std::uint8_t> known;    // 1 where it is
     std::span<const double> volume;         // observed
     std::span<const float> expected;        // in the unit of the data
+    int second_of_day;                      // local
     std::span<const std::uint8_t> flagged;  // of learn(): cells over the threshold
   };
   // Signed -log10 of the rate; NaN where the deviation is not known.
@@ -33,7 +34,7 @@ class ResidualScores {
   static constexpr int kReadyBins = 20;
 
   detect::Channels::Input channels_input(const Input& input) const {
-    return {views_, input.known, input.volume, centre_, scale_};
+    return {views_, input.known, input.volume, centre_, scale_, input.second_of_day};
   }
   void learn_volume(const Input& input);
 

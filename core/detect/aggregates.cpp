@@ -25,7 +25,7 @@ NodeSums::NodeSums(std::size_t series, float horizon_bins, double bins_a_day, fl
       fast_(series, 0.0f),
       usual_(series, 0.0f),
       seen_(series, 0),
-      tails_(series),
+      tails_(series, horizon_bins),
       sum_(series, 0.0f),
       count_(series, 0.0f),
       deviation_(series, 0.0f) {}
@@ -70,8 +70,8 @@ void NodeSums::exchange(StateStream& stream) {
   tails_.exchange_nodes(stream);
 }
 
-Shifts::Shifts(std::size_t series)
-    : tails_(series),
+Shifts::Shifts(std::size_t series, float horizon_bins)
+    : tails_(series, horizon_bins),
       shifts_(series),
       rise_(series),
       fall_(series),

@@ -46,7 +46,7 @@ struct Shift {
 
 class Shifts {
  public:
-  explicit Shifts(std::size_t series);
+  Shifts(std::size_t series, float horizon_bins);
 
   // Of the series [begin, end), from the deviations of all cells: rows of series.
   void find(std::span<const float> deviation, std::size_t begin, std::size_t end);

@@ -14,12 +14,13 @@ constexpr std::int64_t kFirstBins = 5;
 constexpr double kMostGrowth = 2.0;  // of the traffic in one bin, that counts
 // What each channel counts. A score means the same in all of them, but in some more of what is
 // rare is nobody's concern.
-constexpr float kRises = 1.12f;  // of many cells together
 constexpr float kVolumes = 0.9f, kFallenVolumes = 0.75f;
-constexpr float kShares = 0.9f;
+// At each horizon: of the pair's shares; of many cells together; of shifts.
+constexpr std::array<float, kHorizons> kShares = {0.0f, 0.9f, 0.75f};
+constexpr std::array<float, kHorizons> kRises = {1.12f, 1.23f, 1.23f};
+constexpr std::array<float, kHorizons> kShifts = {1.5f, 1.8f, 1.8f};
 constexpr float kLonger = 0.75f;  // the cell's own deviation, at the horizons beyond one bin
-constexpr float kRows = 0.9f;     // what befalls many cells befalls a column more often than a row
-constexpr float kShifts = 1.5f;
+constexpr float kRows = 0.95f;    // what befalls many cells befalls a column more often than a row
 constexpr float kMovesWith = 1.0f;    // spreads: a cell that moves so far goes with its row in full
 constexpr float kPartOfMost = 0.15f;  // of the largest excess in its row: a smaller one stays out
 
@@ -57,14 +58,16 @@ Channels::Channels(const Network& network, double minimum_share, PartsLeftOut wi
       minimum_share_(float(minimum_share)),
       without_(without),
       places_(network),
-      share_tails_(kHorizons - 1, Tails(places_.row.size())),
       total_(metrics_, 0.0),
+      restlessness_(network.bin_seconds),
       tail_(places_.row.size(), kUnknown),
       own_tail_(tail_),
       beyond_(std::size_t(parts_of(tail_.size()))) {
   for (auto* sides : {&rows_, &columns_})
     for (float bins : kHorizonBins)
       sides->emplace_back(places_.series, bins, 86400.0 / network.bin_seconds);
+  for (std::size_t k = 1; k < kHorizons; ++k)
+    share_tails_.emplace_back(tail_.size(), kHorizonBins[k]);
   for (auto* columns : {&excess_, &excess_now_, &cell_tail_})
     columns->fill(std::vector<float>(tail_.size(), 0.0f));
 }
@@ -100,8 +103,20 @@ void Channels::score(const Input& input, model::ThreadTeam& team) {
       for (std::size_t k = 0; k < kHorizons; ++k)
         for_lanes(0, places_.series, [&](auto at) { spread_to(input, k, origin, at); });
   });
-  if (without_.has(Part::kShifts)) return;
-  for (std::size_t k = 0; k < kHorizons; ++k) score_shifts(input, k);
+  for (std::size_t k = 0; k < kHorizons && !without_.has(Part::kShifts); ++k)
+    score_shifts(input, k);
+  calm_down(input, team);
+}
+
+// What is restless at this time of every day counts less.
+void Channels::calm_down(const Input& input, model::ThreadTeam& team) {
+  restless_ = restlessness_.of(tail_);
+  calm_ = without_.has(Part::kCalm) ? 1.0f : restlessness_.calm(input.second_of_day);
+  if (calm_ == 1.0f) return;
+  for_cells(team, tail_.size(), [&](std::size_t begin, std::size_t end) {
+    for (auto* tails : {&tail_, &own_tail_})
+      for (std::size_t cell = begin; cell < end; ++cell) (*tails)[cell] *= calm_;
+  });
 }
 
 template <class Rows, class Columns>
@@ -183,7 +198,7 @@ void Channels::score_at(const Input& input, At at) {
       tail = larger(tail, kLonger * longer * gate(sign_of(longer) * share));
     if (without_.has(Part::kShares)) continue;
     const Lanes ever = share_tails_[k - 1].score_at(at, highest(share, none) / kThousandth);
-    tail = choose(share > none, larger(tail, kShares * ever * gate(share)), tail);
+    tail = choose(share > none, larger(tail, kShares[k] * ever * gate(share)), tail);
   }
   tail = choose(observed, tail, splat(kUnknown));
   store(tail_.data(), at, tail);
@@ -209,7 +224,7 @@ void Channels::score_side(const Input& input, std::size_t k, Side& side, float w
   for (std::size_t i = 0; i < places_.series; ++i) {
     const float together = without_.has(Part::kTogether) ? 0.0f : 1.0f;
     const float volume = without_.has(Part::kVolumes) ? 0.0f : volumes.tail(i);
-    const float up = std::max(kRises * together * rises.tail(i), kVolumes * volume);
+    const float up = std::max(kRises[k] * together * rises.tail(i), kVolumes * volume);
     const float down = std::max(together * falls.tail(i), -kFallenVolumes * volume);
     side.tail[i] = weight * larger(std::max(0.0f, up) * gate(side.excess[i]),
                                    -std::max(0.0f, down) * gate(-side.excess[i]));
@@ -263,7 +278,7 @@ void Channels::score_shifts(const Input& input, std::size_t k) {
     const std::size_t up = cell_of(first.rising), down = cell_of(first.falling);
     if (!input.observed[up] || !input.observed[down]) continue;
     const float smaller = std::min(excess_now_[k][up], -excess_now_[k][down]);
-    const float tail = kShifts * sum / float(input.views.size()) * gate(smaller);
+    const float tail = kShifts[k] * sum / float(input.views.size()) * gate(smaller);
     raise(up, tail);
     raise(down, -tail);
   }
@@ -296,6 +311,7 @@ void Channels::learn(const Input& input, std::span<const std::uint8_t> measured,
   for (auto* sides : {&rows_, &columns_})
     for (Side& side : *sides) side.learn(ready);
   excess_.swap(excess_now_);
+  if (ready) restlessness_.learn(input.second_of_day, restless_);
   if (any_measured_) learn_total();
 }
 
@@ -337,6 +353,7 @@ void Channels::exchange(StateStream& stream) {
     for (Side& side : *sides) side.exchange(stream);
   for (Tails& tails : share_tails_) tails.exchange_cells(stream);
   stream.per_metric(total_);
+  restlessness_.exchange(stream);
   for (auto& excess : excess_) stream.per_cell(excess);
 }
 

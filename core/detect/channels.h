@@ -15,6 +15,7 @@
 #include "core/detect/cell_parts.h"
 #include "core/detect/lanes.h"
 #include "core/detect/parts.h"
+#include "core/detect/restlessness.h"
 #include "core/detect/state_stream.h"
 #include "core/detect/tails.h"
 #include "core/detect/view.h"
@@ -59,6 +60,7 @@ class Channels {
     std::span<const double> volumes;         // of the cells observed
     const HorizonColumns& centre;            // the volume that each horizon compares with
     const VolumeScale& scale;
+    int second_of_day;  // local
   };
 
   Channels(const Network& network, double minimum_share, PartsLeftOut without = {});
@@ -68,6 +70,8 @@ class Channels {
   const std::vector<float>& tail() const { return tail_; }
   // The same by the cell's own history alone.
   const std::vector<float>& own_tail() const { return own_tail_; }
+  // What every score of the slice was multiplied by, in (0, 1].
+  float calm() const { return calm_; }
 
   // The slice of the last score(); `measured` are the cells whose volume counts in the traffic,
   // what was not measured counts as expected, where that is known (not NaN).
@@ -99,6 +103,7 @@ class Channels {
   void spread_to(const Input& input, std::size_t horizon, std::size_t origin, At column);
   void score_shifts(const Input& input, std::size_t horizon);
   void raise(std::size_t cell, float tail);
+  void calm_down(const Input& input, model::ThreadTeam& team);
   float gate(float excess) const;
   Lanes gate(Lanes excess) const;
   void add_up(const Input& input, std::span<const std::uint8_t> measured,
@@ -118,10 +123,12 @@ class Channels {
   std::vector<Tails> share_tails_;    // of excess_, at each horizon but the first
   HorizonColumns excess_;             // recent share of the traffic, signed
   std::vector<double> total_;         // by metric: the network's traffic, slowly
+  Restlessness restlessness_;
 
   // Of the slice at hand.
   HorizonColumns excess_now_, cell_tail_;
   std::vector<float> tail_, own_tail_;
+  float calm_ = 1.0f, restless_ = 0.0f;
   std::vector<double> total_now_;
   bool any_measured_ = false;
   std::vector<std::array<Tails::Exceedances, kHorizons - 1>> beyond_;  // of share_tails_, by part

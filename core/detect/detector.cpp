@@ -45,6 +45,7 @@ double Detector::evidence_bound() { return low_rank_.evidence_bound(); }
 
 CellScores Detector::score(const Slice& slice, int second_of_day) {
   slice_ = &slice;
+  second_of_day_ = second_of_day;
   profile_.enter(second_of_day);
   for (std::uint32_t cell : profile_.activated()) seasonal_.shift(cell, -profile_.value(cell));
   const std::size_t cells = value_.size();
@@ -119,6 +120,7 @@ void Detector::expect_at(At at) {
 
 void Detector::bands(std::size_t begin, std::size_t end, float tail, float* low,
                      float* high) const {
+  tail /= channels_.calm();
   const float rise = tail / Channels::kUpwardCells;
   for_lanes(begin, end, [&](auto at) {
     const Lanes plain = plain_.horizons.spread_at(at), plain_unit = level_.spread_at(at);

@@ -68,8 +68,12 @@ class Detector {
   Lanes centre_value_at(std::size_t horizon, At at) const;
   Channels::Input channels_input() const {
     const std::span<const View* const> views(views_);
-    return {options_.without.has(Part::kDaily) ? views.first(1) : views, standard_.observed,
-            slice_->values, centre_, scale_};
+    return {options_.without.has(Part::kDaily) ? views.first(1) : views,
+            standard_.observed,
+            slice_->values,
+            centre_,
+            scale_,
+            second_of_day_};
   }
   void set_lessons(std::size_t begin, std::size_t end);
   template <class At>
@@ -94,6 +98,7 @@ class Detector {
 
   // Of the slice at hand.
   const Slice* slice_ = nullptr;
+  int second_of_day_ = 0;
   Slice standard_;
   std::vector<float> value_, plain_value_, daily_value_, expected_;
   HorizonColumns centre_;

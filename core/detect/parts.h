@@ -6,7 +6,16 @@
 
 namespace outlierd::detect {
 
-enum class Part : std::uint8_t { kLowRank, kDaily, kTogether, kVolumes, kShares, kLonger, kShifts };
+enum class Part : std::uint8_t {
+  kLowRank,
+  kDaily,
+  kTogether,
+  kVolumes,
+  kShares,
+  kLonger,
+  kShifts,
+  kCalm
+};
 
 class PartsLeftOut {
  public:

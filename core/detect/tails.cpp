@@ -13,7 +13,7 @@ constexpr double kFirstGain = 0.3, kLeastGain = 0.05;
 
 }  // namespace
 
-Tails::Tails(std::size_t series)
+Tails::Tails(std::size_t series, float horizon_bins)
     : up_(series, kFirstLevel),
       down_(series, kFirstLevel),
       up_own_(series, float(kFirstShape)),
@@ -21,12 +21,14 @@ Tails::Tails(std::size_t series)
       up_shape_(kFirstShape),
       down_shape_(kFirstShape),
       up_count_(kFirstCount),
-      down_count_(kFirstCount) {
+      down_count_(kFirstCount),
+      news_(1.0 / double(horizon_bins)),
+      own_weight_(kOwnWeight / horizon_bins) {
   set_gain();
 }
 
 void Tails::set_gain() {
-  const double gain = std::max(kLeastGain, kFirstGain / (1.0 + double(bins_) / 100.0));
+  const double gain = std::max(kLeastGain * news_, kFirstGain / (1.0 + double(bins_) / 100.0));
   rise_ = float(std::exp(gain * (1.0 - double(kRate))));
   fall_ = float(std::exp(-gain * double(kRate)));
 }

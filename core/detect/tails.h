@@ -19,7 +19,8 @@ namespace outlierd::detect {
 
 class Tails {
  public:
-  explicit Tails(std::size_t series);
+  // A deviation is a mean over so many bins: one of them says something new.
+  explicit Tails(std::size_t series, float horizon_bins = 1.0f);
 
   // Signed as the deviation; 0 for 0.
   float score(std::size_t series, float deviation) const {
@@ -104,13 +105,13 @@ class Tails {
   // A deviation beyond its level: how far, in logarithms.
   float exceed(float& level, float size, float& own) const {
     const float excess = std::min(std::log(size / level), kMostExcess);
-    own += kOwnWeight * (excess - own);
+    own += own_weight_ * (excess - own);
     level = std::max(level * rise_, kLeastLevel);
     return excess;
   }
-  static void pool(float excess, double& shape, double& count) {
-    count += 1.0;
-    shape += (double(excess) - shape) / count;
+  void pool(float excess, double& shape, double& count) const {
+    count += news_;
+    shape += news_ * (double(excess) - shape) / count;
   }
   template <class At>
   void step_at(At at, Lanes size, LaneMask observed, float* levels, float* own,
@@ -127,6 +128,8 @@ class Tails {
   std::vector<float> up_, down_, up_own_, down_own_;
   double up_shape_, down_shape_, up_count_, down_count_;
   std::uint64_t bins_ = 0;
+  double news_;  // in a bin
+  float own_weight_;
   float rise_ = 1.0f, fall_ = 1.0f;
 };
 

@@ -16,8 +16,8 @@ Places::Places(const Network& network) : series(network.nodes.size() * network.m
 View::View(std::size_t cells, const Places& places, double bins_a_day)
     : horizons(cells, bins_a_day), series_(places.series), beyond_(std::size_t(parts_of(cells))) {
   for (std::size_t k = 0; k < kHorizons; ++k) {
-    cells_.emplace_back(cells);
-    shifts_.emplace_back(places.series);
+    cells_.emplace_back(cells, kHorizonBins[k]);
+    shifts_.emplace_back(places.series, kHorizonBins[k]);
   }
 }
 
