@@ -11,7 +11,7 @@ constexpr int kMostSweeps = 50;
 constexpr double kTolerance = 1e-4;  // change of the fit
 
 Matrix solved(const Matrix& products, const Matrix& gram) {
-  return gram.completeOrthogonalDecomposition().solve(products.transpose()).transpose();
+  return gram.ldlt().solve(products.transpose()).transpose();
 }
 
 // A = P Q^-1 with P the sum of Y_t B diag(c_t) and Q that of (c_t c_t') .* (B'B), which are carried
@@ -44,7 +44,7 @@ class OnlineCp : public Factorization {
   Vector weights(const Matrix& y) const {
     const Matrix gram = (a_.transpose() * a_).cwiseProduct(b_.transpose() * b_);
     const Vector products = (a_.transpose() * y * b_).diagonal();
-    return gram.completeOrthogonalDecomposition().solve(products);
+    return gram.ldlt().solve(products);
   }
 
   // Alternating least squares from a random start.

@@ -48,6 +48,23 @@ TEST(Tails, OfASeriesWithLargerDeviationsScoreThemLower) {
   EXPECT_LT(tails.score(0, -6.0f), 0.0f);
 }
 
+// What lasts for hours is one excursion of a mean over hours, and not one a bin.
+TEST(Tails, OfALongHorizonAreNotMovedByOneExcursion) {
+  test::Random random(8);
+  Tails of_bins(1), of_hours(1, 16.0f);
+  const auto learn = [&](float deviation) {
+    for (Tails* tails : {&of_bins, &of_hours}) {
+      tails->learn(0, deviation);
+      tails->end_bin();
+    }
+  };
+  for (int t = 0; t < 4000; ++t) learn(float(random.normal()));
+  const float before = of_hours.score(0, 20.0f);
+  for (int t = 0; t < 40; ++t) learn(20.0f);
+  EXPECT_GT(of_hours.score(0, 20.0f), 0.7f * before);
+  EXPECT_LT(of_bins.score(0, 20.0f), 0.4f * before);
+}
+
 TEST(Tails, LearnedInRangesAreThoseLearnedOneByOne) {
   constexpr std::size_t kSeries = 23, kCut = 9;
   test::Random random(7);
