@@ -211,7 +211,8 @@ std::map<std::string, Variant> detection_ablations(const baselines::MethodOption
                                    std::pair{"volumes of rows and columns", detect::Part::kVolumes},
                                    std::pair{"shares", detect::Part::kShares},
                                    std::pair{"longer horizons of cells", detect::Part::kLonger},
-                                   std::pair{"shifts", detect::Part::kShifts}})
+                                   std::pair{"shifts", detect::Part::kShifts},
+                                   std::pair{"calm at restless times of day", detect::Part::kCalm}})
     add(std::string("outlierd, no ") + name,
         [without = detect::PartsLeftOut(part)](PipelineOptions& o) {
           o.detection.without = without;
