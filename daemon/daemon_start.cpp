@@ -83,6 +83,7 @@ Daemon::Parts::Parts(config::Config config, DaemonOptions options)
   start_notifiers();
   start_api();
   for (const auto& listener : config_.matrices) start_listener(listener);
+  flows_->on_operational([this](const OperationalEvent& event) { api_->on_operational(event); });
   flows_->start();
 }
 
@@ -245,6 +246,12 @@ api::ApiPorts Daemon::Parts::api_ports() {
     for (const auto& network : flows_->networks())
       for (const auto& [address, facts] : network->bins().book().exporters())
         all.push_back({network->network().name, &facts, network->nodes_of(facts)});
+    return all;
+  };
+  ports.operational_events = [this] {
+    std::vector<const OperationalEvent*> all;
+    for (const auto& network : flows_->networks())
+      for (const OperationalEvent& one : network->operational().all()) all.push_back(&one);
     return all;
   };
   ports.behind = [this](const std::string& event) { return flows_->behind_event(event); };

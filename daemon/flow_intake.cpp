@@ -16,7 +16,7 @@
 namespace outlierd {
 namespace {
 
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kStateVersion = 2;
 
 std::size_t index_of(const config::Config& config, const std::string& network) {
   for (std::size_t k = 0; k < config.networks.size(); ++k)
@@ -31,7 +31,7 @@ IpAddress parsed(std::string_view text) {
 
 struct SavedState {
   std::vector<std::vector<std::byte>> decoders;
-  std::map<std::string, std::vector<std::byte>> bins;  // by network
+  std::map<std::string, std::vector<std::byte>> bins, behind;  // by network
 };
 
 void put(ByteWriter& out, std::span<const std::byte> bytes) {
@@ -54,13 +54,18 @@ std::vector<std::byte> get(ByteReader& in) {
 SavedState read_state(std::span<const std::byte> bytes) {
   SavedState state;
   ByteReader in(bytes);
-  if (in.number<std::uint32_t>() != kStateVersion) return {};
+  const auto version = in.number<std::uint32_t>();
+  if (version == 0 || version > kStateVersion) return {};
   for (auto count = in.number<std::uint32_t>(); count > 0 && !in.failed(); --count)
     state.decoders.push_back(get(in));
-  for (auto count = in.number<std::uint32_t>(); count > 0 && !in.failed(); --count) {
-    const std::vector<std::byte> name = get(in);
-    state.bins[std::string(reinterpret_cast<const char*>(name.data()), name.size())] = get(in);
-  }
+  const auto by_network = [&](std::map<std::string, std::vector<std::byte>>& all) {
+    for (auto count = in.number<std::uint32_t>(); count > 0 && !in.failed(); --count) {
+      const std::vector<std::byte> name = get(in);
+      all[std::string(reinterpret_cast<const char*>(name.data()), name.size())] = get(in);
+    }
+  };
+  by_network(state.bins);
+  if (version >= 2) by_network(state.behind);
   if (in.failed()) return {};
   return state;
 }
@@ -85,6 +90,8 @@ FlowIntake::FlowIntake(boost::asio::any_io_executor network, const config::Confi
                                                       ingestion.assembler(k).closed_through()));
     const auto bins = saved.bins.find(config.networks[k].name);
     if (bins != saved.bins.end()) networks_[k]->bins().restore(bins->second, now());
+    const auto behind = saved.behind.find(config.networks[k].name);
+    if (behind != saved.behind.end()) networks_[k]->restore_behind(behind->second);
   }
   doors_.reserve(config.flows.size());
   for (const config::FlowListener& one : config.flows) open(one, config, saved.decoders);
@@ -227,10 +234,10 @@ void FlowIntake::hand_in(std::size_t network, std::vector<FinishedBin> finished)
 
 void FlowIntake::tell(std::size_t network) {
   const std::string& name = networks_[network]->network().name;
-  for (const ExporterNotice& notice : networks_[network]->bins().take_notices()) {
-    const std::string exporter = address_text(notice.exporter);
-    const std::string figure = fmt::format("{:.3g}", notice.figure);
-    switch (notice.news) {
+  for (const FlowNetwork::News& news : networks_[network]->take_news(now())) {
+    const std::string exporter = address_text(news.notice.exporter);
+    const std::string figure = fmt::format("{:.3g}", news.notice.figure);
+    switch (news.notice.news) {
       case ExporterNews::kSilent:
         log::warn("exporter_silent",
                   {{"network", name}, {"exporter", exporter}, {"seconds", figure}});
@@ -243,12 +250,20 @@ void FlowIntake::tell(std::size_t network) {
         log::warn("exporter_clock_off",
                   {{"network", name}, {"exporter", exporter}, {"seconds", figure}});
         break;
-      case ExporterNews::kNew:
-      case ExporterNews::kBack:
-      case ExporterNews::kForgotten:
-        log::info(name_of(notice.news), {{"network", name}, {"exporter", exporter}});
+      case ExporterNews::kUnmapped:
+        log::warn("exporter_unmapped",
+                  {{"network", name}, {"exporter", exporter}, {"share", figure}});
+        break;
+      case ExporterNews::kUnknownRate:
+        log::warn("exporter_sampling_unknown",
+                  {{"network", name}, {"exporter", exporter}, {"share", figure}});
+        break;
+      default:
+        log::info(name_of(news.notice.news), {{"network", name}, {"exporter", exporter}});
         break;
     }
+    if (on_operational_)
+      for (const OperationalEvent& event : news.changed) on_operational_(event);
   }
 }
 
@@ -303,6 +318,11 @@ std::vector<std::byte> FlowIntake::save(bool with_bins) const {
     if (!with_bins) break;
     put(out, std::as_bytes(std::span(network->network().name)));
     put(out, network->bins().save(now()));
+  }
+  out.number(std::uint32_t(networks_.size()));
+  for (const auto& network : networks_) {
+    put(out, std::as_bytes(std::span(network->network().name)));
+    put(out, network->save_behind());
   }
   return out.take();
 }

@@ -36,13 +36,17 @@ class FlowIntake {
   FlowIntake(boost::asio::any_io_executor network, const config::Config& config,
              Ingestion& ingestion, std::span<const std::byte> state);
 
+  // Told of what opens and closes; before start().
+  void on_operational(std::function<void(const OperationalEvent&)> told) {
+    on_operational_ = std::move(told);
+  }
   void start();
   void tick();  // every second
   // New node maps, without a pause; what is bad is named and the old stay.
   std::vector<std::string> reload(const config::Config& config);
   // Nothing more is read; when all that was is handed over, done.
   void stop(std::function<void()> done);
-  // Templates; with the bins that still run, at the end.
+  // Templates and who was behind events; with the bins that still run, at the end.
   std::vector<std::byte> save(bool with_bins) const;
 
   void on_report(std::size_t network, const SliceReport& report) {
@@ -74,6 +78,7 @@ class FlowIntake {
   std::vector<std::shared_ptr<const NodeMap>> maps_;
   std::vector<Door> doors_;
   std::function<void()> stopped_;
+  std::function<void(const OperationalEvent&)> on_operational_;
   std::size_t open_doors_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "daemon/flow_metrics.h"
 
+#include <algorithm>
+
 #include "core/traffic/address_text.h"
 
 namespace outlierd {
@@ -81,6 +83,15 @@ void add_networks(MetricsText& out, const FlowIntake& flows) {
   for (const auto& network : flows.networks())
     out.add("outlierd_exporters", double(network->bins().book().exporters().size()),
             {{"network", network->network().name}});
+  for (const auto& network : flows.networks())
+    for (const std::string& kind : OperationalEvents::kinds()) {
+      const auto& all = network->operational().all();
+      const auto open = std::count_if(all.begin(), all.end(), [&](const OperationalEvent& one) {
+        return !one.closed && one.kind == kind;
+      });
+      out.add("outlierd_operational_events_open", double(open),
+              {{"network", network->network().name}, {"kind", kind}});
+    }
 }
 
 void add_exporters(MetricsText& out, const FlowIntake& flows) {

@@ -2,12 +2,63 @@
 
 #include <algorithm>
 
+#include "core/byte_stream.h"
 #include "daemon/flow_rules.h"
 
 namespace outlierd {
 namespace {
 
 constexpr std::size_t kBinsOfTalkers = 24, kMostTalkers = 8192, kMostEvents = 2000;
+constexpr std::uint32_t kBehindVersion = 1;
+
+void put(ByteWriter& out, std::string_view text) {
+  out.number(std::uint32_t(text.size()));
+  out.numbers(std::span(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
+}
+
+std::string get_text(ByteReader& in) {
+  const auto size = in.number<std::uint32_t>();
+  if (in.failed() || size > in.rest().size()) {
+    in.skip(in.rest().size() + 1);
+    return {};
+  }
+  const auto bytes = in.rest().first(size);
+  std::string text(reinterpret_cast<const char*>(bytes.data()), size);
+  in.skip(size);
+  return text;
+}
+
+void put(ByteWriter& out, const Behind& behind) {
+  out.number(behind.time);
+  out.number(std::uint64_t(behind.samples));
+  out.number(std::uint32_t(behind.dimensions.size()));
+  for (const TalkerDimension& dimension : behind.dimensions) {
+    put(out, dimension.name);
+    out.number(std::uint32_t(dimension.top.size()));
+    for (const TalkerShare& one : dimension.top) {
+      put(out, one.what);
+      for (double value : {one.bytes, one.share, one.usual}) out.number(value);
+    }
+  }
+}
+
+Behind get_behind(ByteReader& in) {
+  Behind behind;
+  behind.time = in.number<EpochSeconds>();
+  behind.samples = std::size_t(in.number<std::uint64_t>());
+  for (auto count = in.number<std::uint32_t>(); count > 0 && !in.failed(); --count) {
+    TalkerDimension dimension;
+    dimension.name = get_text(in);
+    for (auto top = in.number<std::uint32_t>(); top > 0 && !in.failed(); --top) {
+      TalkerShare one;
+      one.what = get_text(in);
+      for (double* value : {&one.bytes, &one.share, &one.usual}) *value = in.number<double>();
+      dimension.top.push_back(std::move(one));
+    }
+    behind.dimensions.push_back(std::move(dimension));
+  }
+  return behind;
+}
 
 FlowBinsOptions bins_options(const config::NetworkConfig& settings, std::int64_t now) {
   FlowBinsOptions options;
@@ -24,7 +75,8 @@ FlowNetwork::FlowNetwork(const config::NetworkConfig& settings, std::shared_ptr<
                          std::int64_t now, std::optional<EpochSeconds> closed_through)
     : network_(config::network_of(settings)),
       bins_(bins_options(settings, now), map),
-      binner_(binner_options(settings), std::move(map)) {
+      binner_(binner_options(settings), std::move(map)),
+      operational_(settings.name) {
   if (closed_through) {
     bins_.close_through(*closed_through);
     binner_.close_through(*closed_through);
@@ -106,6 +158,49 @@ void FlowNetwork::on_report(const SliceReport& report) {
 const Behind* FlowNetwork::behind_event(const std::string& id) const {
   const auto found = behind_.find(id);
   return found == behind_.end() ? nullptr : &found->second.behind;
+}
+
+std::vector<std::byte> FlowNetwork::save_behind() const {
+  ByteWriter out;
+  out.number(kBehindVersion);
+  out.number(std::uint32_t(behind_order_.size()));
+  for (const std::string& id : behind_order_) {
+    const Kept& kept = behind_.at(id);
+    put(out, id);
+    out.number(kept.weight);
+    put(out, kept.behind);
+  }
+  return out.take();
+}
+
+bool FlowNetwork::restore_behind(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  if (in.number<std::uint32_t>() != kBehindVersion) return false;
+  std::map<std::string, Kept> found;
+  std::deque<std::string> order;
+  for (auto count = in.number<std::uint32_t>(); count > 0 && !in.failed(); --count) {
+    std::string id = get_text(in);
+    Kept kept;
+    kept.weight = in.number<double>();
+    kept.behind = get_behind(in);
+    if (found.emplace(id, std::move(kept)).second) order.push_back(std::move(id));
+  }
+  if (!in.finished() || order.size() > kMostEvents) return false;
+  behind_ = std::move(found);
+  behind_order_ = std::move(order);
+  return true;
+}
+
+std::vector<FlowNetwork::News> FlowNetwork::take_news(std::int64_t now) {
+  std::vector<News> news;
+  for (const ExporterNotice& notice : bins_.take_notices()) {
+    const auto facts = bins_.book().exporters().find(notice.exporter);
+    const std::vector<std::string> nodes = facts == bins_.book().exporters().end()
+                                               ? std::vector<std::string>()
+                                               : nodes_of(facts->second);
+    news.push_back({notice, operational_.note(notice, nodes, now / 1000)});
+  }
+  return news;
 }
 
 std::vector<std::string> FlowNetwork::nodes_of(const ExporterFacts& facts) const {

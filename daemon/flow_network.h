@@ -12,6 +12,7 @@
 #include "config/schema.h"
 #include "core/detect/report.h"
 #include "core/traffic/flow_bins.h"
+#include "core/traffic/operational_events.h"
 #include "daemon/ingest/flow/flow_json.h"
 
 namespace outlierd {
@@ -39,6 +40,17 @@ class FlowNetwork {
   // Keeps who was behind the events that changed.
   void on_report(const SliceReport& report);
   const Behind* behind_event(const std::string& id) const;
+  // For the next run; total as all readers.
+  std::vector<std::byte> save_behind() const;
+  bool restore_behind(std::span<const std::byte> bytes);
+
+  // What the book has to say since the last call: each notice, and what opened or closed by it.
+  struct News {
+    ExporterNotice notice;
+    std::vector<OperationalEvent> changed;
+  };
+  std::vector<News> take_news(std::int64_t now);
+  const OperationalEvents& operational() const { return operational_; }
 
   const Network& network() const { return network_; }
   FlowBins& bins() { return bins_; }
@@ -57,6 +69,7 @@ class FlowNetwork {
   Network network_;
   FlowBins bins_;
   FlowBinner binner_;  // of lines of JSON
+  OperationalEvents operational_;
   ingest::FlowJsonDecoder json_;
   ingest::FlowBatch batch_;
   JsonFlowCounters json_counters_;

@@ -99,6 +99,8 @@ constexpr auto kMetrics = std::to_array<MetricDeclaration>({
      "Rows of bins not observed because an exporter was missing, by network."},
     {"outlierd_flow_json_lines_total", "counter", "Lines of JSON with flow records, by network."},
     {"outlierd_exporters", "gauge", "Exporters known, by network."},
+    {"outlierd_operational_events_open", "gauge",
+     "What is wrong with exporters now, by network and kind."},
     {"outlierd_exporter_records_total", "counter",
      "Records of an exporter; the first 200 of a network."},
     {"outlierd_exporter_lost_records_total", "counter", "Records of an exporter lost on the way."},

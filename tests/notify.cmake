@@ -9,3 +9,7 @@ foreach(receiver webhook alertmanager)
   set_tests_properties(integration.notify_${receiver} PROPERTIES
     LABELS integration TIMEOUT 600 SKIP_RETURN_CODE 77)
 endforeach()
+add_test(NAME integration.prometheus_scrapes_and_rules_work
+  COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/prometheus.py $<TARGET_FILE:outlierd> $<TARGET_FILE:outlierctl>)
+set_tests_properties(integration.prometheus_scrapes_and_rules_work PROPERTIES
+  LABELS integration TIMEOUT 300 SKIP_RETURN_CODE 77)

@@ -7,6 +7,7 @@ packages=(
   libgtest-dev libsimdjson-dev libspdlog-dev libsqlite3-dev libssl-dev libsystemd-dev
   libyaml-cpp-dev libzstd-dev nfdump ninja-build nlohmann-json3-dev openssl pkg-config python3 softflowd sqlite3
   zlib1g-dev
+  chromium pmacct prometheus prometheus-alertmanager tshark  # what is tested against
 )
 command -v npm >/dev/null || packages+=(nodejs npm)  # for the dashboard; any npm will do
 missing=()
@@ -17,5 +18,10 @@ done
 echo "installing: ${missing[*]}"
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+if [ ! -e /usr/sbin/policy-rc.d ]; then  # Prometheus and the others are for the tests: their services stay off
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee /usr/sbin/policy-rc.d >/dev/null
+  trap '"${as_root[@]}" rm -f /usr/sbin/policy-rc.d' EXIT
+  "${as_root[@]}" chmod 755 /usr/sbin/policy-rc.d
+fi
 "${as_root[@]}" apt-get update -qq
 DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace outlierd {
 namespace {
 
 constexpr std::int64_t kLeastSilence = 10'000;  // shorter is never called silence
 constexpr double kMissingShare = 0.05;          // of a row: without so much it is not observed
-constexpr double kMuchLoss = 0.2;               // beyond what is usual for the exporter
+constexpr double kMuch = 0.2;                   // lost or unmapped, beyond what is usual for it
+constexpr double kLess = 0.8;  // of what is usual: so little mapped is left when a map is wrong
+constexpr double kToldUnmapped = 0.1, kToldMapped = 0.05;
 constexpr std::int64_t kClockOff = 30'000;
 constexpr int kLearning = 4;  // gaps that are taken as they are
 constexpr double kRateMemory = 60'000.0;
@@ -48,8 +51,20 @@ const char* name_of(ExporterNews news) {
       return "exporter_back";
     case ExporterNews::kLosing:
       return "exporter_losing";
+    case ExporterNews::kComplete:
+      return "exporter_complete";
     case ExporterNews::kClockOff:
       return "exporter_clock_off";
+    case ExporterNews::kClockRight:
+      return "exporter_clock_right";
+    case ExporterNews::kUnmapped:
+      return "exporter_unmapped";
+    case ExporterNews::kMapped:
+      return "exporter_mapped";
+    case ExporterNews::kUnknownRate:
+      return "exporter_sampling_unknown";
+    case ExporterNews::kKnownRate:
+      return "exporter_sampling_known";
     case ExporterNews::kForgotten:
       return "exporter_forgotten";
   }
@@ -67,6 +82,8 @@ void ExporterBook::add(const ExporterTally& tally, std::int64_t now,
     facts.first_seen = now;
     facts.weight.resize(options_.nodes);
     facts.gathering.resize(options_.nodes);
+    facts.left_out.resize(options_.nodes);
+    facts.left_out_before.resize(options_.nodes);
     notices.push_back({ExporterNews::kNew, address, 0.0});
   }
   const std::int64_t heard = facts.total.received;
@@ -89,8 +106,26 @@ void ExporterBook::add(const ExporterTally& tally, std::int64_t now,
   facts.total.reached = std::max(facts.total.reached, tally.reached);
   facts.bin_records += tally.records;
   facts.bin_lost += tally.lost_records;
+  facts.bin_unknown += tally.unknown_rate_records;
+  facts.bin_bytes += tally.bytes;
+  facts.bin_unmapped += tally.unmapped_bytes;
   for (std::size_t node = 0; node < options_.nodes; ++node)
     facts.gathering[node] += tally.origin_bytes[node];
+  for (std::size_t node = 0; node < tally.origin_left_out.size(); ++node)
+    if (tally.origin_left_out[node] > 0.0) facts.left_out[node] = true;
+}
+
+bool ExporterBook::quiet(const ExporterFacts& facts, std::int64_t now) const {
+  return now - facts.total.received > std::max(options_.lateness, patience_with(facts));
+}
+
+void ExporterBook::watch(std::int64_t now, std::vector<ExporterNotice>& notices) {
+  for (auto& [address, facts] : exporters_) {
+    if (facts.silent || !quiet(facts, now)) continue;
+    facts.silent = true;
+    notices.push_back(
+        {ExporterNews::kSilent, address, double(now - facts.total.received) / 1000.0});
+  }
 }
 
 std::int64_t ExporterBook::reached(std::int64_t now, std::int64_t patience) const {
@@ -102,42 +137,76 @@ std::int64_t ExporterBook::reached(std::int64_t now, std::int64_t patience) cons
   return least;
 }
 
+bool ExporterBook::judge(ExporterFacts& facts, std::int64_t begin, std::int64_t end,
+                         std::int64_t now, std::vector<ExporterNotice>& notices) const {
+  const auto tell = [&](bool& before, bool is, ExporterNews begun, ExporterNews over,
+                        double figure) {
+    if (is != before)
+      notices.push_back({is ? begun : over, facts.total.exporter, is ? figure : 0.0});
+    before = is;
+  };
+  const auto share = [](double part, double rest) {
+    return part > 0.0 ? part / (part + rest) : 0.0;
+  };
+  const auto much = [](double is, double usual) { return is > usual + kMuch * (1.0 - usual); };
+
+  const bool silent = facts.total.reached + patience_with(facts) < end;
+  const std::int64_t overlap =
+      std::min(end, facts.silence_end) - std::max(begin, facts.silence_begin);
+  const bool was_silent = overlap * 20 > end - begin;
+  tell(facts.silent, silent || quiet(facts, now), ExporterNews::kSilent, ExporterNews::kBack,
+       double(end - facts.total.reached) / 1000.0);
+
+  facts.loss = share(double(facts.bin_lost), double(facts.bin_records));
+  const bool losing = much(facts.loss, facts.usual_loss);
+  tell(facts.losing, losing, ExporterNews::kLosing, ExporterNews::kComplete, facts.loss);
+
+  const auto skew = facts.total.clock.skew();
+  tell(facts.clock_off, skew && std::abs(*skew) > kClockOff, ExporterNews::kClockOff,
+       ExporterNews::kClockRight, double(skew.value_or(0)) / 1000.0);
+
+  // Unmapped traffic may be new. Only where as much is missing from the rows was it theirs.
+  facts.unmapped = share(facts.bin_unmapped, facts.bin_bytes);
+  const double usual = std::accumulate(facts.weight.begin(), facts.weight.end(), 0.0);
+  const bool astray = much(facts.unmapped, facts.usual_unmapped) && facts.bin_bytes < kLess * usual;
+  if (facts.bin_records > 0)
+    tell(facts.is_unmapped,
+         facts.unmapped > (facts.is_unmapped ? kToldMapped : kToldUnmapped) || astray,
+         ExporterNews::kUnmapped, ExporterNews::kMapped, facts.unmapped);
+
+  facts.unknown_rate =
+      share(double(facts.bin_unknown), double(facts.bin_records - facts.bin_unknown));
+  if (facts.bin_records > 0)
+    tell(facts.is_unknown, facts.unknown_rate > 0.0, ExporterNews::kUnknownRate,
+         ExporterNews::kKnownRate, facts.unknown_rate);
+
+  facts.usual_loss = 0.9 * facts.usual_loss + 0.1 * facts.loss;
+  facts.usual_unmapped = 0.9 * facts.usual_unmapped + 0.1 * facts.unmapped;
+  return silent || was_silent || losing || astray;
+}
+
 std::vector<bool> ExporterBook::close(std::int64_t begin, std::int64_t end, std::int64_t now,
                                       std::vector<ExporterNotice>& notices) {
   std::vector<double> missing(options_.nodes), all(options_.nodes);
+  std::vector<bool> lacking(options_.nodes);
   for (auto at = exporters_.begin(); at != exporters_.end();) {
     ExporterFacts& facts = at->second;
-    const std::int64_t overlap =
-        std::min(end, facts.silence_end) - std::max(begin, facts.silence_begin);
-    const bool silent = facts.total.reached + patience_with(facts) < end;
-    const bool was_silent = overlap * 20 > end - begin;
-    const double heard = double(facts.bin_records + facts.bin_lost);
-    facts.loss = heard > 0.0 ? double(facts.bin_lost) / heard : 0.0;
-    const bool losing = facts.loss > facts.usual_loss + kMuchLoss * (1.0 - facts.usual_loss);
-    const auto skew = facts.total.clock.skew();
-    const bool off = skew && std::abs(*skew) > kClockOff;
-    if (silent && !facts.silent)
-      notices.push_back(
-          {ExporterNews::kSilent, at->first, double(end - facts.total.reached) / 1000.0});
-    if (!silent && facts.silent) notices.push_back({ExporterNews::kBack, at->first, 0.0});
-    if (losing && !facts.losing) notices.push_back({ExporterNews::kLosing, at->first, facts.loss});
-    if (off && !facts.clock_off)
-      notices.push_back({ExporterNews::kClockOff, at->first, double(*skew) / 1000.0});
-    facts.silent = silent;
-    facts.losing = losing;
-    facts.clock_off = off;
-
-    const bool lacks = silent || was_silent || losing;
+    const bool lacks = judge(facts, begin, end, now, notices);
     for (std::size_t node = 0; node < options_.nodes; ++node) {
       const double usual = std::max(facts.weight[node], facts.gathering[node]);
       all[node] += usual;
       if (lacks) missing[node] += usual;
       if (!lacks) facts.weight[node] = 0.8 * facts.weight[node] + 0.2 * facts.gathering[node];
+      // How much a record of unknown rate stands for nobody knows: a few are enough.
+      const bool left_out = facts.left_out[node] && facts.unknown_rate > kMissingShare;
+      if (left_out || facts.left_out_before[node]) lacking[node] = true;
+      facts.left_out_before[node] = left_out;
+      facts.left_out[node] = false;
       facts.gathering[node] = 0.0;
     }
-    facts.usual_loss = 0.9 * facts.usual_loss + 0.1 * facts.loss;
     facts.usual_gap = std::max<std::int64_t>(1000, facts.usual_gap * 19 / 20);
-    facts.bin_records = facts.bin_lost = 0;
+    facts.bin_records = facts.bin_lost = facts.bin_unknown = 0;
+    facts.bin_bytes = facts.bin_unmapped = 0.0;
     if (now - facts.total.received > options_.forget_after) {
       notices.push_back({ExporterNews::kForgotten, at->first, 0.0});
       at = exporters_.erase(at);
@@ -145,9 +214,8 @@ std::vector<bool> ExporterBook::close(std::int64_t begin, std::int64_t end, std:
       ++at;
     }
   }
-  std::vector<bool> lacking(options_.nodes);
   for (std::size_t node = 0; node < options_.nodes; ++node)
-    lacking[node] = missing[node] > kMissingShare * all[node];
+    if (missing[node] > kMissingShare * all[node]) lacking[node] = true;
   return lacking;
 }
 

@@ -131,6 +131,8 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
     if (rate == 0.0) {
       ++tally.unknown_rate_records;
       tally.unknown_rate_bytes += double(record.bytes);
+      if (tally.origin_left_out.empty()) tally.origin_left_out.resize(options_.nodes);
+      if (origins[k] != NodeMap::kUnmapped) ++tally.origin_left_out[origins[k]];
       continue;
     }
     const double bytes = double(record.bytes) * rate;

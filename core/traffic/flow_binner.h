@@ -58,7 +58,8 @@ struct ExporterTally {  // of one exporter since the harvest before
   std::int64_t reached = -1;        // as far as its own clock has come; -1: it does not say
   std::int64_t longest_gap = 0;     // milliseconds between its datagrams, our clock
   ExporterClock clock;
-  std::vector<double> origin_bytes;  // by node
+  std::vector<double> origin_bytes;     // by node
+  std::vector<double> origin_left_out;  // records of unknown rate by node; empty: there were none
 };
 
 struct BinTotals {

@@ -16,7 +16,8 @@ constexpr int kShortPause =
 FlowBins::FlowBins(FlowBinsOptions options, std::shared_ptr<const NodeMap> map)
     : options_(std::move(options)),
       map_(std::move(map)),
-      book_({.nodes = options_.network.nodes.size()}) {}
+      book_({.nodes = options_.network.nodes.size(),
+             .lateness = std::int64_t{1000} * options_.lateness_seconds}) {}
 
 void FlowBins::close_through(EpochSeconds time) {
   if (!closed_through_ || *closed_through_ < time) closed_through_ = time;
@@ -56,6 +57,7 @@ bool FlowBins::is_over(EpochSeconds time, const OpenBin& bin, std::int64_t reach
 }
 
 std::vector<FinishedBin> FlowBins::due(std::int64_t now) {
+  book_.watch(now, notices_);
   if (open_.empty()) return {};
   const std::int64_t reached =
       book_.reached(now, std::int64_t{1000} * std::max(options_.lateness_seconds, 1));

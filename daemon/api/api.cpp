@@ -180,6 +180,8 @@ void Api::handle(const Call& call, Request& request, const Reply& reply) {
       return slices(call, reply);
     case Operation::kExporters:
       return reply(exporters(call));
+    case Operation::kOperationalEvents:
+      return reply(operational_events(call));
     case Operation::kPostSlices:
     case Operation::kPostFlows:
       return ingest(call, request, reply);

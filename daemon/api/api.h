@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/traffic/exporter_book.h"
+#include "core/traffic/operational_events.h"
 #include "daemon/api/event_stream.h"
 #include "daemon/api/history.h"
 #include "daemon/api/http.h"
@@ -68,6 +69,8 @@ struct ApiPorts {
   History* history = nullptr;                              // null: only what is live
   Ingest slices, flows;                                    // null: answered 503
   std::function<std::vector<ExporterRecord>()> exporters;  // null: none
+  // Oldest first, valid until the next event of the net thread; null: none.
+  std::function<std::vector<const OperationalEvent*>()> operational_events;
   // Who was behind an event; null: nothing is known.
   std::function<const Behind*(const std::string& event)> behind;
   std::function<std::string()> metrics;
@@ -99,6 +102,7 @@ class Api {
   // To live state and stream; seconds: what the work on the slice took.
   void on_report(const std::string& network, SliceReport&& report,
                  double seconds = std::numeric_limits<double>::quiet_NaN());
+  void on_operational(const OperationalEvent& event);  // to the stream
   // Fills the live state from the history: newest events, open events, anomalies, silences. What
   // could not be read is named.
   void recover(std::function<void(std::vector<std::string> problems)> done);
@@ -122,6 +126,7 @@ class Api {
   Response network(const Call& call) const;
   Response model(const Call& call) const;
   Response exporters(const Call& call) const;
+  Response operational_events(const Call& call) const;
   Response health(bool ready) const;
   Response metrics() const;
   Response silences(const Call& call) const;

@@ -1,5 +1,7 @@
 // What is asked about flow records: their exporters, and who was behind an event.
 
+#include <algorithm>
+
 #include "core/traffic/address_text.h"
 #include "daemon/api/api.h"
 #include "daemon/api/json_names.h"
@@ -59,6 +61,19 @@ void write_behind(JsonWriter& json, const Behind& behind) {
   json.end_object();
 }
 
+void write_operational(JsonWriter& json, const OperationalEvent& event) {
+  json.begin_object().key("id").string(event.id).key("network").string(event.network);
+  json.key("kind").string(event.kind).key("state").string(event.closed ? "closed" : "open");
+  json.key("exporter").string(event.exporter).key("summary").string(event.summary);
+  json.key("figure").number(event.figure).key("opened").time(event.opened).key("closed");
+  if (event.closed) {
+    json.time(*event.closed);
+  } else {
+    json.null();
+  }
+  json.end_object();
+}
+
 std::string id_of(const ExporterRecord& record) {
   return record.network + "/" + address_text(record.facts->address);
 }
@@ -85,6 +100,50 @@ Response Api::exporters(const Call& call) const {
     json.null();
   }
   return json_response(200, json.end_object().take());
+}
+
+Response Api::operational_events(const Call& call) const {
+  const auto only = call.arguments.text("network"), state = call.arguments.text("state");
+  const auto after = call.arguments.place("cursor");
+  const std::size_t limit = call.arguments.limit();
+  std::vector<const OperationalEvent*> sorted;
+  if (ports_.operational_events)
+    for (const OperationalEvent* one : ports_.operational_events())
+      if ((!only || one->network == *only) &&
+          (!state || (*state == "open") == !one->closed.has_value()))
+        sorted.push_back(one);
+  const auto place = [](const OperationalEvent* one) { return Place{one->opened, one->id}; };
+  const auto newer = [](const Place& x, const Place& y) {
+    return x.time != y.time ? x.time > y.time : x.id < y.id;
+  };
+  std::sort(sorted.begin(), sorted.end(),
+            [&](const auto* x, const auto* y) { return newer(place(x), place(y)); });
+  JsonWriter json;
+  json.begin_object().key("items").begin_array();
+  std::size_t shown = 0;
+  const OperationalEvent *last = nullptr, *more = nullptr;
+  for (const OperationalEvent* one : sorted) {
+    if (after && !newer(*after, place(one))) continue;
+    if (shown++ == limit) {
+      more = one;
+      break;
+    }
+    write_operational(json, *(last = one));
+  }
+  json.end_array().key("next");
+  if (more && last) {
+    json.string(cursor_of(place(last)));
+  } else {
+    json.null();
+  }
+  return json_response(200, json.end_object().take());
+}
+
+void Api::on_operational(const OperationalEvent& event) {
+  JsonWriter json;
+  write_operational(json, event);
+  stream_.publish(event.closed ? "operational-closed" : "operational-opened", event.network,
+                  json.text());
 }
 
 std::string Api::with_behind(std::string event, const std::string& id) const {

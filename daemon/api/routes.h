@@ -21,6 +21,7 @@ enum class Operation {
   kModel,
   kSlices,
   kExporters,
+  kOperationalEvents,
   kPostSlices,
   kPostFlows,
   kAnomalies,

@@ -251,6 +251,20 @@ constexpr char kActions[] = R"json(
   "late_records": {"type": "integer"}, "early_records": {"type": "integer"}}},
 "ExporterList": {"type": "object", "required": ["items", "next"], "properties": {
   "items": {"type": "array", "items": {"$ref": "#/components/schemas/Exporter"}},
+  "next": {"$ref": "#/components/schemas/Cursor"}}},
+"OperationalEvent": {"type": "object",
+  "required": ["id", "network", "kind", "state", "exporter", "summary", "figure", "opened", "closed"],
+  "description": "Something that hides traffic from us or falsifies it; the network itself may be well",
+  "properties": {"id": {"type": "string"}, "network": {"type": "string"},
+  "kind": {"type": "string", "enum": ["exporter_silent", "exporter_losing", "exporter_clock_off",
+  "exporter_unmapped", "exporter_sampling_unknown"]},
+  "state": {"type": "string", "enum": ["open", "closed"]}, "exporter": {"type": "string"},
+  "summary": {"type": "string"}, "figure": {"type": "number",
+  "description": "Seconds silent or off, or the share lost, unmapped or left out, when it began"},
+  "opened": {"$ref": "#/components/schemas/Time"},
+  "closed": {"anyOf": [{"$ref": "#/components/schemas/Time"}, {"type": "null"}]}}},
+"OperationalEventList": {"type": "object", "required": ["items", "next"], "properties": {
+  "items": {"type": "array", "items": {"$ref": "#/components/schemas/OperationalEvent"}},
   "next": {"$ref": "#/components/schemas/Cursor"}}}
 )json";
 

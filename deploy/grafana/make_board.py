@@ -65,6 +65,29 @@ panel("Refused, late, replaced", "timeseries", [
     (f"rate(outlierd_parts_not_durable_total{N}[5m])", "not durable: {{network}}")], unit="ops")
 panel("Since the last slice", "timeseries", [(f"time() - outlierd_last_slice_timestamp_seconds{N}", "{{network}}")], unit="s")
 
+row("Flows")
+panel("Records a second", "timeseries", [(f"rate(outlierd_flow_records_total{I}[5m])", "{{listener}}")], unit="ops")
+panel("Missing", "timeseries", [
+    (f"rate(outlierd_flow_kernel_drops_total{I}[5m])", "datagrams dropped by the kernel: {{listener}}"),
+    (f"rate(outlierd_flow_lost_records_total{N}[5m])", "records lost on the way: {{network}}"),
+    (f"rate(outlierd_flow_unknown_sampling_records_total{N}[5m])", "sampling unknown: {{network}}"),
+    (f"rate(outlierd_flow_late_records_total{N}[5m])", "late: {{network}}")], unit="ops")
+panel("Share of bytes that belong to no pair of nodes", "timeseries",
+      [(f"rate(outlierd_flow_unmapped_bytes_total{N}[15m]) / (rate(outlierd_flow_unmapped_bytes_total{N}[15m]) + "
+        f"rate(outlierd_flow_binned_bytes_total{N}[15m]) > 0)", "{{network}}")], unit="percentunit")
+panel("Exporters, and how many are silent", "timeseries", [
+    (f"outlierd_exporters{N}", "known: {{network}}"), (f"sum by (network) (outlierd_exporter_silent{N})", "silent: {{network}}")])
+panel("Clocks of exporters, seconds off", "timeseries", [(f"outlierd_exporter_clock_skew_seconds{N}", "{{network}} {{exporter}}")], unit="s",
+      defaults={"min": None})
+panel("Rows not observed a bin", "timeseries",
+      [(f"rate(outlierd_flow_rows_unobserved_total{N}[15m]) / (rate(outlierd_slices_processed_total{N}[15m]) > 0)", "{{network}}")])
+
+row("Alerts")
+panel("Waiting", "timeseries", [(f"outlierd_notify_queued{I}", "{{notifier}}")])
+panel("Sent, failed, given up", "timeseries", [
+    (f"rate(outlierd_notify_sent_total{I}[5m])", "sent: {{notifier}}"), (f"rate(outlierd_notify_failed_total{I}[5m])", "failed: {{notifier}}"),
+    (f"rate(outlierd_notify_dropped_total{I}[5m])", "given up: {{notifier}}")], unit="ops")
+
 row("Model")
 panel("Effective rank", "timeseries", [(f"outlierd_rank{N}", "{{network}}")])
 panel("Time for a slice", "timeseries",

@@ -40,6 +40,11 @@ export interface Behind {
   time: string; samples: number; source_prefix?: Talker[]; destination_prefix?: Talker[]; source_port?: Talker[];
   destination_port?: Talker[]; protocol?: Talker[]; source_as?: Talker[]; destination_as?: Talker[];
 }
+export interface OperationalEvent {
+  id: string; network: string; kind: string; state: 'open' | 'closed'; exporter: string; summary: string;
+  figure: number; opened: string; closed: string | null;
+}
+
 export interface Exporter {
   network: string; exporter: string; nodes?: string[]; records: number; records_per_second?: number; loss?: number;
   sampling_rate?: number | null; clock_skew_seconds?: number | null; last_seen: string; silent?: boolean;

@@ -1,6 +1,6 @@
 // What all pages share: the status of the daemon and the events that are open, kept current by the stream.
 
-import {Event, Exporter, List, Status, get} from './api';
+import {Event, Exporter, List, OperationalEvent, Status, get} from './api';
 import {LiveStream, StreamState} from './stream';
 
 export interface SliceNews { network: string; time: string }
@@ -31,6 +31,7 @@ class Live {
   status: Status | null = null;
   open = new Map<string, Event>();
   exporters: Exporter[] = [];
+  operational = new Map<string, OperationalEvent>();   // what is wrong with exporters now
   state: StreamState = 'connecting';
   readonly changed = new Topic<void>();              // status or open events
   readonly slice = new Topic<SliceNews>();           // a slice was scored
@@ -53,11 +54,12 @@ class Live {
   }, 1000);
 
   readonly refresh = paced(async () => {
-    const [status, events, exporters] = await Promise.all([
+    const [status, events, exporters, operational] = await Promise.all([
       get<Status>('/status'), get<List<Event>>('/events', {state: 'open', limit: 1000}),
-      get<List<Exporter>>('/exporters', {limit: 1000})]);
+      get<List<Exporter>>('/exporters', {limit: 1000}), get<List<OperationalEvent>>('/operational-events', {state: 'open', limit: 1000})]);
     this.status = status;
     this.exporters = exporters.items;
+    this.operational = new Map(operational.items.map((event) => [event.id, event]));
     this.open = new Map(events.items.map((event) => [event.id, event]));
     this.changed.tell();
   }, 1000);
@@ -72,6 +74,12 @@ class Live {
       else this.open.delete(event.id);
       this.event.tell({kind, event});
       this.changed.tell();
+    } else if (kind.startsWith('operational-')) {
+      const event = JSON.parse(data) as OperationalEvent;
+      if (event.state === 'open') this.operational.set(event.id, event);
+      else this.operational.delete(event.id);
+      this.changed.tell();
+      this.refresh();   // the exporters' own words
     }
   }
 }

@@ -26,11 +26,31 @@ export function healthOf(network: NetworkStatus): Health {
     if (level === 'good') level = 'warn';
   }
   const silent = live.exporters.filter((each) => each.network === network.name && each.silent).length;
+  const wrong = new Set([...live.operational.values()].filter((each) => each.network === network.name && each.kind !== 'exporter_silent')
+      .map((each) => each.exporter)).size;
   if (silent) {
     words.push(plural(silent, 'silent exporter'));
     level = 'bad';
   }
+  if (wrong) {
+    words.push(`${plural(wrong, 'exporter')} to look after`);
+    if (level === 'good') level = 'warn';
+  }
   return {level, words: words.length ? words : ['up to date']};
+}
+
+// What hides traffic from us, worst for the eye first: the newest.
+export function troubles(network?: string): HTMLElement | null {
+  const mine = [...live.operational.values()].filter((each) => !network || each.network === network).sort((x, y) => (x.opened < y.opened ? 1 : -1));
+  if (mine.length === 0) return null;
+  const shown = mine.slice(0, 20);
+  return h('section', {class: 'troubles', 'aria-label': 'What hides traffic from us'},
+      h('h2', {}, 'Not seen well ', h('span', {class: 'count'}, mine.length)),
+      h('ul', {class: 'events'}, ...shown.map((each) => h('li', {class: 'event trouble', 'data-id': each.id},
+          h('a', {href: `#/networks/${encodeURIComponent(each.network)}`},
+              h('span', {class: 'event-head'}, h('strong', {}, each.summary)),
+              h('span', {class: 'event-facts'}, !network && h('span', {}, each.network), h('span', {title: moment(each.opened)}, `since ${clock(each.opened)}`)))))),
+      mine.length > shown.length && h('p', {class: 'nothing'}, `and ${mine.length - shown.length} more`));
 }
 
 // The last day of a network's traffic in a card; kept while the card around it is made anew.
@@ -68,7 +88,7 @@ function card(network: NetworkStatus, open: Event[], sketch?: Sketch): HTMLEleme
 export const overview: Open = (root) => {
   title('Overview');
   const leaving = new Leaving();
-  const networks = h('ul', {class: 'cards'}), open = h('div'), recent = h('div');
+  const networks = h('ul', {class: 'cards'}), open = h('div'), trouble = h('div'), recent = h('div');
   const count = h('span', {class: 'count'}), foot = h('p', {class: 'foot'});
   let closed: Event[] = [];
   const sketches = new Map<string, Sketch>();
@@ -83,6 +103,7 @@ export const overview: Open = (root) => {
   };
   root.append(h('h1', {class: 'unseen'}, 'Overview'),
       h('section', {'aria-labelledby': 'open'}, h('h2', {id: 'open'}, 'Open now ', count), open),
+      trouble,
       h('section', {'aria-labelledby': 'networks'}, h('h2', {id: 'networks'}, 'Networks'), networks),
       h('section', {'aria-labelledby': 'recent'}, h('h2', {id: 'recent'}, 'Closed lately ', h('a', {href: '#/events', class: 'more'}, 'all events')), recent),
       foot);
@@ -93,6 +114,7 @@ export const overview: Open = (root) => {
     if (live.status) {
       replace(open, list(events, 'Open events', live.status.networks.some((network) => network.last_slice)
           ? 'Nothing is out of the ordinary.' : 'No traffic has come in yet. See docs/ingest.md for how to send some.'));
+      replace(trouble, troubles());
       replace(networks, live.status.networks.map((network) => card(network, events, network.last_slice ? sketch(network.name) : undefined)));
       foot.textContent = `outlierd ${live.status.version}, up ${duration(live.status.uptime_seconds)}`;
     }

@@ -282,6 +282,41 @@ TEST_F(FlowDaemon, AnAttackInAnHourOfNetflowBecomesOneEventOnTheRightNode) {
   const std::string metrics = daemon_.get("/metrics");
   EXPECT_NE(metrics.find("outlierd_flow_lost_records_total{network=\"n\"} 0\n"), std::string::npos);
   EXPECT_NE(metrics.find("outlierd_flow_late_records_total{network=\"n\"} 0\n"), std::string::npos);
+  EXPECT_EQ(daemon_.terminate(), 0);
+  daemon_.start();
+  const json again = get("/api/v1/events/" + events[0]["id"].get<std::string>());
+  EXPECT_EQ(again["behind"], event["behind"]) << "who was behind it is known after a restart";
+}
+
+TEST_F(FlowDaemon, WhatIsWrongWithExportersIsAnOperationalEventAndNoOutage) {
+  daemon_.start();
+  Router good(1, flow_port(), ExportProtocol::kNetflow9);
+  Router strange(2, flow_port(), ExportProtocol::kNetflow9);
+  for (int second = 0; second <= 300 + 60; second += 5) {
+    const std::int64_t now = (kStart + second) * 1000;
+    const FlowRecord mine = flow(0, 2, now);
+    FlowRecord other = flow(1, 2, now);
+    other.source = test::four(172, 16, 0, 1);  // nobody's
+    good.send({&mine, 1}, now);
+    strange.send({&other, 1}, now);
+  }
+  wait_for_slice(kStart);
+  const json open = get("/api/v1/operational-events?state=open&network=n")["items"];
+  ASSERT_GE(open.size(), 1u) << daemon_.log();
+  const auto unmapped = std::find_if(
+      open.begin(), open.end(), [](const json& one) { return one["kind"] == "exporter_unmapped"; });
+  ASSERT_NE(unmapped, open.end()) << open.dump(1);
+  EXPECT_EQ((*unmapped)["exporter"], "127.2.0.2");
+  EXPECT_EQ((*unmapped)["closed"], nullptr);
+  EXPECT_EQ((*unmapped)["summary"],
+            "100% of the bytes of exporter 127.2.0.2 belong to no pair of nodes");
+  EXPECT_EQ(get("/api/v1/operational-events?state=open&limit=1")["items"].size(), 1u);
+  EXPECT_NE(
+      daemon_.get("/metrics")
+          .find("outlierd_operational_events_open{network=\"n\",kind=\"exporter_unmapped\"} 1\n"),
+      std::string::npos);
+  EXPECT_NE(daemon_.log().find("event=exporter_unmapped"), std::string::npos);
+  EXPECT_EQ(get("/api/v1/events")["items"].size(), 0u);
 }
 
 }  // namespace

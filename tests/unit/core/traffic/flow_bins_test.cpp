@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "tests/support/flows.h"
 
@@ -27,8 +29,9 @@ struct Bench {
   }
   // A datagram at second `at` of an exporter that sees what enters at `node`.
   void datagram(int router, int node, EpochSeconds at, std::uint64_t lost = 0,
-                EpochSeconds received = 0) {
-    const FlowRecord record = flow(four(10, node, 0, 1), four(10, 2, 0, 1), at * 1000, at * 1000);
+                EpochSeconds received = 0, std::uint32_t rate = 1) {
+    FlowRecord record = flow(four(10, node, 0, 1), four(10, 2, 0, 1), at * 1000, at * 1000);
+    record.sampling_rate = rate;
     const FlowHeader header{.exporter = four(192, 0, 2, router),
                             .agent = {},
                             .received = (received ? received : at) * 1000,
@@ -41,11 +44,16 @@ struct Bench {
     bins->add(binner->harvest(), now);
     return bins->due(now + extra * 1000);
   }
+  int told(ExporterNews news) {  // since it was asked last
+    for (const ExporterNotice& one : bins->take_notices()) ++notices[one.news];
+    return std::exchange(notices[news], 0);
+  }
 
   std::shared_ptr<const NodeMap> map;
   std::unique_ptr<FlowBinner> binner;
   std::unique_ptr<FlowBins> bins;
   std::int64_t now = 0;
+  std::map<ExporterNews, int> notices;
 };
 
 double at(const FinishedBin& bin, int origin, int destination) {
@@ -148,6 +156,60 @@ TEST(FlowBins, MuchLossHidesTheRowsAndLittleDoesNot) {
       }
     }
     EXPECT_GE(bins, 2);
+  }
+}
+
+TEST(FlowBins, ALastExporterThatFallsSilentIsToldWithoutAnyBin) {
+  Bench bench;
+  for (EpochSeconds t = 0; t < 2 * kBin; t += 5) {
+    bench.datagram(1, 0, kStart + t);
+    bench.due();
+  }
+  EXPECT_EQ(bench.told(ExporterNews::kSilent), 0);
+  for (EpochSeconds later = 10; later < 2 * kBin; later += 10) bench.due(later);
+  EXPECT_EQ(bench.told(ExporterNews::kSilent), 1);
+  for (EpochSeconds t = 4 * kBin; t < 6 * kBin; t += 5) {
+    bench.datagram(1, 0, kStart + t);
+    bench.due();
+  }
+  EXPECT_EQ(bench.told(ExporterNews::kBack), 1);
+  EXPECT_EQ(bench.told(ExporterNews::kSilent), 0);
+}
+
+TEST(FlowBins, RowsWhoseSamplingRateNobodySaysAreNotObserved) {
+  Bench bench;
+  std::vector<FinishedBin> finished;
+  for (EpochSeconds t = 0; t < 8 * kBin; t += 5) {
+    bench.datagram(1, 0, kStart + t);
+    const bool known = t < 2 * kBin || t >= 4 * kBin;
+    bench.datagram(2, 1, kStart + t, 0, 0, known ? 1 : 0);
+    for (FinishedBin& one : bench.due()) finished.push_back(std::move(one));
+  }
+  ASSERT_GE(finished.size(), 6u);
+  for (std::size_t k = 0; k < finished.size(); ++k) {
+    EXPECT_EQ(at(finished[k], 0, 2), 6000.0) << k;
+    if (k == 1 || k == 4) continue;  // next to it: may be hidden too
+    EXPECT_EQ(std::isnan(at(finished[k], 1, 2)), k == 2 || k == 3) << k;
+  }
+  EXPECT_EQ(bench.told(ExporterNews::kUnknownRate), 1);
+  EXPECT_EQ(bench.told(ExporterNews::kKnownRate), 1);
+}
+
+TEST(FlowBins, TrafficThatLosesItsNodeIsNotObservedAndNewUnmappedTrafficHidesNothing) {
+  for (const bool lost : {true, false}) {
+    Bench bench;
+    std::vector<FinishedBin> finished;
+    for (EpochSeconds t = 0; t < 4 * kBin; t += 5) {
+      const bool odd = t >= 2 * kBin && t < 3 * kBin;
+      bench.datagram(2, 1, kStart + t);
+      if (!odd || !lost) bench.datagram(1, 0, kStart + t);
+      if (odd) bench.datagram(1, 9, kStart + t);  // 10.9.0.1 is nobody's
+      for (FinishedBin& one : bench.due()) finished.push_back(std::move(one));
+    }
+    ASSERT_GE(finished.size(), 3u);
+    for (std::size_t k = 0; k < finished.size(); ++k)
+      EXPECT_EQ(std::isnan(at(finished[k], 0, 2)), lost && k == 2) << lost << k;
+    EXPECT_EQ(bench.told(ExporterNews::kUnmapped), 1);
   }
 }
 
