@@ -158,6 +158,7 @@ void write_network(Writer& out, const NetworkConfig& network) {
     out.line("false_alarms_per_day", text_of(network.detection.false_alarms_per_day));
     out.line("minimum_share", text_of(network.detection.minimum_share));
     out.line("close_after_slices", std::to_string(network.detection.close_after_slices));
+    out.text("method", network.detection.method);
   });
 }
 

@@ -108,6 +108,14 @@ void read_model(MapReader& parent, Problems& problems, ModelSettings& out) {
   out = {rank.max_rank, window.window, forgetting.forgetting};
 }
 
+tl::expected<std::string, std::string> parse_method(std::string_view text) {
+  const std::vector<std::string> known = baselines::method_names();
+  if (std::find(known.begin(), known.end(), text) != known.end()) return std::string(text);
+  const auto meant = nearest(text, known);
+  return tl::unexpected("must be a method that outlierctl replay --help lists" +
+                        (meant ? " (did you mean " + *meant + "?)" : ""));
+}
+
 void read_detection(MapReader& parent, Problems& problems, DetectionSettings& out) {
   const Node* node = parent.find("detection");
   if (!node) return;
@@ -115,6 +123,7 @@ void read_detection(MapReader& parent, Problems& problems, DetectionSettings& ou
   map.real("false_alarms_per_day", out.false_alarms_per_day, 0.001, 1000.0);
   map.real("minimum_share", out.minimum_share, 0.0, 1.0);
   map.whole("close_after_slices", out.close_after_slices, 1, 1000);
+  if (const auto method = map.value("method", parse_method)) out.method = *method;
   map.finish();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/address.h"
+#include "core/baselines/method.h"
 #include "core/pipeline.h"
 #include "core/traffic/network.h"
 
@@ -115,6 +116,7 @@ struct DetectionSettings {
   double false_alarms_per_day = DetectionOptions{}.false_alarms_per_day;
   double minimum_share = DetectionOptions{}.minimum_share;
   int close_after_slices = DetectionOptions{}.close_after_slices;
+  std::string method{baselines::kOwnMethod};
 
   bool operator==(const DetectionSettings&) const = default;
 };

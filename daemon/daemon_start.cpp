@@ -227,7 +227,8 @@ void Daemon::Parts::start_api() {
 
 api::NetworkSettings Daemon::Parts::settings_of(std::size_t k) const {
   const config::NetworkConfig& from = config_.networks[k];
-  return {models_[k]->options(), int(from.lateness.count()), from.time_zone, from.sources};
+  return {models_[k]->options(), int(from.lateness.count()), from.time_zone, from.sources,
+          from.detection.method};
 }
 
 api::ApiPorts Daemon::Parts::api_ports() {

@@ -4,13 +4,16 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "config/schema.h"
 #include "config/time_zone.h"
+#include "core/baselines/method.h"
 #include "core/pipeline.h"
 #include "core/traffic/bin_assembler.h"
 
@@ -29,7 +32,8 @@ class Model {
   };
   Processed process(const ClosedBin& bin);
 
-  // With what the assembler must remember, as one snapshot.
+  // With what the assembler must remember, as one snapshot. Of another method than outlierd's only
+  // that: it begins anew.
   std::vector<std::byte> save(const BinAssembler::Memory& memory) const;
   // What the assembler remembered; or why this cannot be used, the model being new then.
   tl::expected<BinAssembler::Memory, std::string> restore(std::span<const std::byte> state);
@@ -38,7 +42,10 @@ class Model {
   std::shared_ptr<const Network> network_;
   PipelineOptions options_;
   config::TimeZone time_zone_;
-  Pipeline pipeline_;
+  // One of the two.
+  std::optional<Pipeline> own_;
+  std::unique_ptr<baselines::Method> other_;
+  EpochSeconds last_time_ = std::numeric_limits<EpochSeconds>::min();
 };
 
 }  // namespace outlierd

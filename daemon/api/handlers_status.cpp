@@ -15,7 +15,7 @@ void write_network(JsonWriter& json, const LiveNetwork& live) {
   json.key("time_zone").string(live.settings.time_zone).key("sources");
   write_names(json, live.settings.sources);
   json.key("threshold").number(live.threshold);
-  write(json, live.settings.pipeline);
+  write(json, live.settings.pipeline, live.settings.method);
   json.end_object();
 }
 

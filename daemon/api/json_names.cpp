@@ -183,7 +183,7 @@ void write_components(JsonWriter& json, const Network& network, const ModelSumma
   json.end_array();
 }
 
-void write(JsonWriter& json, const PipelineOptions& options) {
+void write(JsonWriter& json, const PipelineOptions& options, const std::string& method) {
   const model::FactorizerOptions& model = options.model;
   json.key("model").begin_object();
   json.key("max_rank").number(model.max_rank).key("window").number(model.window);
@@ -200,7 +200,8 @@ void write(JsonWriter& json, const PipelineOptions& options) {
   json.key("detection").begin_object();
   json.key("false_alarms_per_day").number(detection.false_alarms_per_day);
   json.key("minimum_share").number(detection.minimum_share);
-  json.key("close_after_slices").number(detection.close_after_slices).end_object();
+  json.key("close_after_slices").number(detection.close_after_slices);
+  json.key("method").string(method).end_object();
 }
 
 EventRecord record_of(const Network& network, const Event& event) {

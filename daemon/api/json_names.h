@@ -27,7 +27,8 @@ void write(JsonWriter& json, const SlicePoint& point, const TotalBand::Band& ban
 void write(JsonWriter& json, const AuditEntry& entry);
 void write(JsonWriter& json, const ModelSummary& model);
 void write_components(JsonWriter& json, const Network& network, const ModelSummary& model);
-void write(JsonWriter& json, const PipelineOptions& options);  // "model":{...},"detection":{...}
+// "model":{...},"detection":{...}
+void write(JsonWriter& json, const PipelineOptions& options, const std::string& method);
 void write_names(JsonWriter& json, const std::vector<std::string>& names);
 
 // Indices become names.

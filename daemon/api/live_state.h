@@ -23,6 +23,7 @@ struct NetworkSettings {
   int lateness_seconds = 60;
   std::string time_zone = "UTC";
   std::vector<std::string> sources = {};
+  std::string method = "outlierd";
 };
 
 struct LiveOptions {

@@ -35,7 +35,11 @@ tl::expected<ReplaySettings, std::string> replay_settings(const std::string& fil
   }
   const auto found = chosen(*config, file, network);
   if (!found) return tl::unexpected(found.error());
-  ReplaySettings settings{config::network_of(*found), 0, config::pipeline_options_of(*found), {}};
+  ReplaySettings settings{config::network_of(*found),
+                          0,
+                          config::pipeline_options_of(*found),
+                          found->detection.method,
+                          {}};
   if (!metric.empty()) {
     const auto& metrics = settings.network.metrics;
     const auto at = std::find(metrics.begin(), metrics.end(), metric);

@@ -13,6 +13,7 @@ struct ReplaySettings {
   Network network;
   int metric = 0;
   PipelineOptions pipeline;
+  std::string method;
   std::function<int(EpochSeconds)> local_offset;
 };
 

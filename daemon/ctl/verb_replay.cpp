@@ -25,8 +25,10 @@ class Replay : public Command {
                      "Write what was expected here (CSV, also .gz)");
     arguments.option("--events", "FILE", options_.events,
                      "Write events here, one JSON object a line");
-    arguments.option("--method", "NAME", options_.method,
-                     "How anomalies are found; what it is compared with has the names below");
+    arguments
+        .option("--method", "NAME", options_.method,
+                "How anomalies are found; what it is compared with has the names below")
+        .says_when_given(given_.method);
     arguments.option("--config", "FILE", config_,
                      "Nodes, bin, time zone, model and detection of a network of this file");
     arguments.option("--network", "NAME", network_, "Which one, where the file has several");
@@ -125,6 +127,7 @@ class Replay : public Command {
     options_.metric = settings->metric;
     options_.local_offset = settings->local_offset;
     options_.pipeline = settings->pipeline;
+    if (!given_.method) options_.method = settings->method;
     options_.pipeline.model.threads = said.model.threads;
     DetectionOptions& detection = options_.pipeline.detection;
     model::FactorizerOptions& model = options_.pipeline.model;
@@ -140,8 +143,8 @@ class Replay : public Command {
   ReplayOptions options_;
   std::string config_, network_, metric_;
   struct {
-    bool budget = false, share = false, close_after = false, max_rank = false, window = false,
-         forgetting = false;
+    bool method = false, budget = false, share = false, close_after = false, max_rank = false,
+         window = false, forgetting = false;
   } given_;
 };
 

@@ -195,6 +195,10 @@ INSTANTIATE_TEST_SUITE_P(
                 kNetwork + "    detection: {close_after_slices: 2.5}\n",
                 {"4:37: networks[0].detection.close_after_slices: must be a whole number from 1 to "
                  "1000"}},
+        BadFile{"UnknownMethod",
+                kNetwork + "    detection: {method: ewma+calibrate}\n",
+                {"4:25: networks[0].detection.method: must be a method that outlierctl replay "
+                 "--help lists (did you mean ewma+calibrated?)"}},
         BadFile{"OutOfRangeInCore",
                 kNetwork + "    model: {max_rank: 65}\n",
                 {"4:23: networks[0].model.max_rank: must be between 1 and 64"}},

@@ -111,6 +111,7 @@ TEST(Dump, NamesEveryKeyOfTheDefaults) {
                           "false_alarms_per_day",
                           "minimum_share",
                           "close_after_slices",
+                          "method",
                           "path",
                           "keep",
                           "max_size",

@@ -114,7 +114,8 @@ TEST(Load, ReadsEverySettingOfANetwork) {
           "networks:\n- {name: n, nodes: [a, b], bin: 1m, lateness: 0s, sources: [c1, \"c 2\"],"
           " metrics: [packets, bytes], sampling: {unknown: {assume: 1000}},"
           " model: {max_rank: 3, window: 7, forgetting: 0.5},"
-          " detection: {false_alarms_per_day: 0.5, minimum_share: 0, close_after_slices: 9},"
+          " detection: {false_alarms_per_day: 0.5, minimum_share: 0, close_after_slices: 9,"
+          " method: ewma+calibrated},"
           " node_map: {prefix_file: /etc/p}}\n")
           .networks.at(0);
   EXPECT_EQ(network.bin, 60s);
@@ -133,6 +134,7 @@ TEST(Load, ReadsEverySettingOfANetwork) {
   EXPECT_EQ(options.detection.false_alarms_per_day, 0.5);
   EXPECT_EQ(options.detection.minimum_share, 0.0);
   EXPECT_EQ(options.detection.close_after_slices, 9);
+  EXPECT_EQ(network.detection.method, "ewma+calibrated");
 }
 
 TEST(Load, TakesAnAssumedSamplingRateInEveryWayTheContractCanBeRead) {

@@ -83,6 +83,31 @@ TEST_F(WholeDaemon, FindsTheSurgeAndTellsOfItEverywhere) {
   EXPECT_EQ(daemon_.terminate(), 0);
 }
 
+TEST_F(WholeDaemon, WatchesWithAnotherMethodWhereAskedAndGoesBackToItsOwn) {
+  const std::string nodes = "networks: [{name: n, nodes: [A, B, C, D, E, F]";
+  daemon_.networks = nodes + ", detection: {method: ewma+calibrated}}]\n";
+  daemon_.start();
+  EXPECT_EQ(get("/api/v1/networks/n")["detection"]["method"], "ewma+calibrated");
+  push(0, 160);
+  wait_for(159);
+  EXPECT_EQ(get("/api/v1/status")["networks"][0]["rank"], 0) << "it has no factors";
+  EXPECT_FALSE(get("/api/v1/events?limit=1000")["items"].empty());
+  EXPECT_EQ(get("/api/v1/networks/n/matrix?what=observed,expected,sparse,score")["nodes"].size(),
+            6u);
+  ASSERT_EQ(daemon_.terminate(), 0);
+  daemon_.networks = nodes + ", detection: {method: online-sgd}}]\n";  // scores, no events
+  daemon_.start();
+  push(160, 200);
+  wait_for(199);
+  ASSERT_EQ(daemon_.terminate(), 0);
+  daemon_.networks = nodes + "}]\n";
+  daemon_.start();
+  EXPECT_EQ(get("/api/v1/networks/n")["detection"]["method"], "outlierd");
+  push(200, 260);
+  wait_for(259);
+  EXPECT_GT(get("/api/v1/status")["networks"][0]["warmup"], 0.0);
+}
+
 TEST_F(WholeDaemon, ARestartKeepsWhatIsKnownAndGoesOnWithIt) {
   daemon_.start();
   push(0, 400);
