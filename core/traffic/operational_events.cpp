@@ -25,6 +25,13 @@ std::string number(const char* format, double value) {
   return {text.data(), std::size_t(std::snprintf(text.data(), text.size(), format, value))};
 }
 
+std::string duration(double seconds) {
+  if (seconds >= 172'800.0) return number("%.0f days", seconds / 86'400.0);
+  if (seconds >= 7200.0) return number("%.0f hours", seconds / 3600.0);
+  if (seconds >= 600.0) return number("%.0f minutes", seconds / 60.0);
+  return number("%.0f s", seconds);
+}
+
 std::string percent(double share) {
   return share > 0.0 && share < 0.01 ? "less than 1%" : number("%.0f%%", 100.0 * share);
 }
@@ -49,7 +56,7 @@ std::string summary_of(const ExporterNotice& notice, const std::vector<std::stri
       return percent(notice.figure) + " of the records of " + who +
              " are lost on the way: " + entering_at(nodes) + " is not observed";
     case ExporterNews::kClockOff:
-      return "the clock of " + who + " is " + number("%.0f s ", std::abs(notice.figure)) +
+      return "the clock of " + who + " is " + duration(std::abs(notice.figure)) + " " +
              (notice.figure > 0.0 ? "ahead" : "behind");
     case ExporterNews::kUnmapped:
       return percent(notice.figure) + " of the bytes of " + who + " belong to no pair of nodes";

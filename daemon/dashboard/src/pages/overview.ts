@@ -43,7 +43,7 @@ export function healthOf(network: NetworkStatus): Health {
 export function troubles(network?: string): HTMLElement | null {
   const mine = [...live.operational.values()].filter((each) => !network || each.network === network).sort((x, y) => (x.opened < y.opened ? 1 : -1));
   if (mine.length === 0) return null;
-  const shown = mine.slice(0, 20);
+  const shown = mine.slice(0, 5);
   return h('section', {class: 'troubles', 'aria-label': 'What hides traffic from us'},
       h('h2', {}, 'Not seen well ', h('span', {class: 'count'}, mine.length)),
       h('ul', {class: 'events'}, ...shown.map((each) => h('li', {class: 'event trouble', 'data-id': each.id},

@@ -40,6 +40,8 @@ TEST(OperationalEvents, SayInPlainWordsWhatIsWrong) {
             "observed");
   EXPECT_EQ(summary(ExporterNews::kClockOff, -95.0),
             "the clock of exporter 192.0.2.1 is 95 s behind");
+  EXPECT_EQ(events.note({ExporterNews::kClockOff, four(192, 0, 2, 2), 7300.0}, {}, 1).at(0).summary,
+            "the clock of exporter 192.0.2.2 is 2 hours ahead");
   EXPECT_EQ(summary(ExporterNews::kUnmapped, 0.42),
             "42% of the bytes of exporter 192.0.2.1 belong to no pair of nodes");
   EXPECT_EQ(summary(ExporterNews::kUnknownRate, 0.001),
