@@ -99,7 +99,7 @@ void EventTracker::add(OpenEvent& open, std::uint32_t cell, const ScoredSlice& s
   at->last_live = open.age;
   const double observed = slice.observed[cell], expected = slice.expected[cell];
   const double score = std::abs(slice.score[cell]);
-  open.event.excess += observed - expected;
+  (observed >= expected ? open.risen : open.fallen) += observed - expected;
   if (score > at->peak.score) {
     at->peak.score = score;
     at->peak.observed = observed;
@@ -130,6 +130,7 @@ void EventTracker::describe(OpenEvent& open) const {
                                       int(network_.nodes.size()));
   event.shape = named.shape;
   event.up = named.up;
+  event.excess = event.up ? open.risen : open.fallen;
   event.summary = summary_of(named, event.cells, network_);
 }
 
@@ -253,6 +254,8 @@ void EventTracker::exchange_event(StateStream& stream, OpenEvent& open) {
   stream.number(open.event.updated);
   stream.number(open.event.peak_score);
   stream.number(open.event.excess);
+  stream.number(open.risen);
+  stream.number(open.fallen);
   stream.number(open.age);
   stream.number(open.quiet);
   stream.number(open.unseen);

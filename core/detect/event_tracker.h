@@ -47,6 +47,7 @@ class EventTracker {
     std::vector<Member> members;
     std::uint32_t age = 0, quiet = 0, unseen = 0;
     std::uint64_t scored_cells = 0;
+    double risen = 0.0, fallen = 0.0;  // the excess of its rises and of its falls, over the bins
     bool settled = false;
   };
 

@@ -41,7 +41,8 @@ struct Event {
   EpochSeconds opened = 0, updated = 0;
   std::optional<EpochSeconds> closed;
   double peak_score = 0.0;
-  double excess = 0.0;  // sum over cells and bins of observed - expected, in the unit of the data
+  // Sum over bins of observed - expected, of the cells that go its way; in the unit of the data.
+  double excess = 0.0;
   std::vector<int> origins, destinations;
   std::vector<EventCell> cells;  // highest score first; at most kMostEventCells
 };

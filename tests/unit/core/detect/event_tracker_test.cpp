@@ -81,6 +81,26 @@ TEST(EventShape, OnePairUpIsASpike) {
   EXPECT_EQ(event.destinations, std::vector<int>{2});
 }
 
+// Traffic of two pairs falls, and that of a third rises by more in a later bin: still under
+// expected.
+TEST(EventShape, TheExcessOfAnEventHasItsDirection) {
+  Scene scene;
+  scene.set(1, 2, 5.0f, 9.0f);
+  const Event opened = scene.only();
+  EXPECT_FALSE(opened.up);
+  EXPECT_DOUBLE_EQ(opened.excess, -95.0);
+  scene.set(1, 3, 10.0f, 9.0f);
+  scene.set(1, 4, 125.0f, 7.0f);
+  scene.next();
+  scene.quiet();
+  scene.set(1, 2, 5.0f, 9.0f);
+  scene.set(1, 4, 600.0f, 7.0f);
+  const auto updates = scene.next();
+  ASSERT_EQ(updates.size(), 1u);
+  const Event& event = updates[0].event;
+  EXPECT_EQ(event.excess < 0.0, !event.up) << event.summary;
+}
+
 TEST(EventShape, OnePairDownIsADrop) {
   Scene scene;
   scene.set(1, 2, 12.0f, 9.0f);
