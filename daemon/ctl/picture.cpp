@@ -11,7 +11,8 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr int kWidth = 860, kHeight = 340, kLeft = 56, kRight = 190, kTop = 30, kBottom = 44;
+constexpr int kWidth = 930, kHeight = 340, kLeft = 56, kRight = 260, kTop = 30, kBottom = 44;
+constexpr int kNameHeight = 17;  // of a line's name, beside the chart
 constexpr std::array<const char*, 10> kColours = {"#1b6ca8", "#d1495b", "#3a7d44", "#e08e0b",
                                                   "#6f4e9c", "#00798c", "#8c564b", "#7f7f7f",
                                                   "#c71f8e", "#222222"};
@@ -89,6 +90,12 @@ std::string path_of(const ChartLine& line, const Axis& x, const Axis& y) {
   return path;
 }
 
+// Where the colours begin again the line is another.
+const char* dashes_of(std::size_t line) {
+  constexpr std::array kDashes = {"", " stroke-dasharray='5 3'", " stroke-dasharray='1 3'"};
+  return kDashes[line / kColours.size() % kDashes.size()];
+}
+
 }  // namespace
 
 std::string grey_png_url(const std::vector<double>& values, int width, int height) {
@@ -155,7 +162,8 @@ std::string svg_chart(const ChartText& text, const std::vector<ChartLine>& lines
   const Axis y{text.least_y, high_y, double(kHeight - kBottom), double(kTop), false};
   std::string svg = fmt::format(
       "<svg viewBox='0 0 {} {}' role='img' aria-label='{}'><text x='{}' y='18' class='h'>{}</text>",
-      kWidth, kHeight, html_text(text.title), kLeft, html_text(text.title));
+      kWidth, std::max(kHeight, kTop + kNameHeight * int(lines.size()) + 8), html_text(text.title),
+      kLeft, html_text(text.title));
   svg += ticks(x, y, x_ticks);
   svg += fmt::format("<text x='{}' y='{}' class='t' text-anchor='middle'>{}</text>",
                      (kLeft + kWidth - kRight) / 2, kHeight - 8, html_text(text.x));
@@ -165,14 +173,13 @@ std::string svg_chart(const ChartText& text, const std::vector<ChartLine>& lines
   for (std::size_t k = 0; k < lines.size(); ++k) {
     const char* colour = kColours[k % kColours.size()];
     svg += fmt::format("<path d='{}' fill='none' stroke='{}' stroke-width='1.6'{}/>",
-                       path_of(lines[k], x, y), colour,
-                       k >= kColours.size() ? " stroke-dasharray='4 3'" : "");
-    const int at = kTop + 8 + int(k) * 17;
+                       path_of(lines[k], x, y), colour, dashes_of(k));
+    const int at = kTop + 8 + int(k) * kNameHeight;
     svg += fmt::format(
-        "<line x1='{}' x2='{}' y1='{}' y2='{}' stroke='{}' stroke-width='3'/>"
+        "<line x1='{}' x2='{}' y1='{}' y2='{}' stroke='{}' stroke-width='3'{}/>"
         "<text x='{}' y='{}' class='t'>{}</text>",
-        kWidth - kRight + 10, kWidth - kRight + 28, at, at, colour, kWidth - kRight + 34, at + 4,
-        html_text(lines[k].name));
+        kWidth - kRight + 10, kWidth - kRight + 28, at, at, colour, dashes_of(k),
+        kWidth - kRight + 34, at + 4, html_text(lines[k].name));
   }
   return svg + "</svg>";
 }
