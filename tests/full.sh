@@ -37,6 +37,7 @@ cmake --build --preset release --target package
 long "Debian package in a fresh root" tests/deploy/fresh_root.sh package build/release/outlierd_*.deb
 long "quick start in a fresh root" tests/deploy/fresh_root.sh quickstart
 long "tests/run.sh in a fresh root" tests/deploy/fresh_root.sh run
+long "Alertmanager away for ten minutes" python3 tests/integration/alertmanager_away.py build/release/outlierd build/release/outlierctl
 long "container image" tests/deploy/container.sh
 
 printf '\n== benchmarks\n'

@@ -23,12 +23,6 @@ import time
 import urllib.request
 
 outlierd, outlierctl = sys.argv[1:3]
-with_alertmanager = sys.argv[3:] == ["alertmanager"]
-if with_alertmanager:
-    missing = [program for program in ("prometheus-alertmanager", "amtool") if not shutil.which(program)]
-    if missing:
-        print("skipped: not installed:", ", ".join(missing))
-        sys.exit(77)
 
 START = 1_600_000_200 // 300 * 300
 NODES = "ABCDEF"
@@ -242,6 +236,13 @@ def check_webhook_and_syslog(work):
         daemon.kill()
 
 
+def need_alertmanager():
+    missing = [program for program in ("prometheus-alertmanager", "amtool") if not shutil.which(program)]
+    if missing:
+        print("skipped: not installed:", ", ".join(missing))
+        sys.exit(77)
+
+
 class Alertmanager:
     """The real one; tells `receiver` of each event by itself, at once."""
 
@@ -334,6 +335,10 @@ def check_alertmanager(work):
         manager.process.wait()
 
 
-with tempfile.TemporaryDirectory() as folder:
-    (check_alertmanager if with_alertmanager else check_webhook_and_syslog)(pathlib.Path(folder))
-print("receivers were told what they should be")
+if __name__ == "__main__":
+    with_alertmanager = sys.argv[3:] == ["alertmanager"]
+    if with_alertmanager:
+        need_alertmanager()
+    with tempfile.TemporaryDirectory() as folder:
+        (check_alertmanager if with_alertmanager else check_webhook_and_syslog)(pathlib.Path(folder))
+    print("receivers were told what they should be")
