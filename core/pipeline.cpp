@@ -45,6 +45,7 @@ const Network& Pipeline::network() const { return state_->network; }
 const PipelineOptions& Pipeline::options() const { return state_->options; }
 EpochSeconds Pipeline::last_time() const { return state_->last_time; }
 std::vector<Event> Pipeline::open_events() const { return state_->events.open_events(); }
+std::vector<Event> Pipeline::pending_events() const { return state_->events.pending_events(); }
 double Pipeline::evidence_bound() { return state_->detector.evidence_bound(); }
 
 SliceReport Pipeline::process(const Slice& slice, EpochSeconds time, int local_offset) {
@@ -214,6 +215,7 @@ void Pipeline::State::track(SliceReport& report) {
                                  .settled = detector.settled(),
                                  .scored_cells = scored_cells});
   report.open_events = int(events.open_count());
+  report.pending = events.pending_events();
   const std::size_t nodes = network.nodes.size(), metrics = network.metrics.size();
   for (std::size_t k = 0; k < flagged.size(); ++k) {
     const std::size_t cell = flagged[k];

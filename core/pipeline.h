@@ -48,6 +48,7 @@ class Pipeline {
   const PipelineOptions& options() const;
   EpochSeconds last_time() const;  // of the last slice; the smallest number before the first
   std::vector<Event> open_events() const;
+  std::vector<Event> pending_events() const;
   double evidence_bound();  // M9 of the window as it stands; costs a pass over the window
 
   // The complete state, as the factorizer's: versioned, checksummed, little-endian.

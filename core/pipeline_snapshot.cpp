@@ -16,7 +16,8 @@ namespace outlierd {
 namespace {
 
 constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'P', 'I', 'P', 'E'};
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kOldest = 2;  // still read: without pending events
 constexpr std::uint64_t kMostNames = 1u << 20;
 constexpr const char* kContradiction = "the snapshot contradicts itself";
 
@@ -57,11 +58,11 @@ std::vector<int> places(const std::vector<std::string>& names,
 
 }  // namespace
 
-void Pipeline::State::exchange(detect::StateStream& stream) {
+void Pipeline::State::exchange(detect::StateStream& stream, std::uint32_t version) {
   stream.number(last_time);
   detector.exchange(stream);
   threshold.exchange(stream);
-  events.exchange(stream);
+  events.exchange(stream, version >= 3);
 }
 
 std::vector<std::byte> Pipeline::save() const {
@@ -70,7 +71,7 @@ std::vector<std::byte> Pipeline::save() const {
   write_names(out, state_->network.nodes);
   write_names(out, state_->network.metrics);
   detect::StateStream stream(out);
-  state_->exchange(stream);
+  state_->exchange(stream, kVersion);
 
   const std::vector<std::byte> body = out.take();
   ByteWriter whole;
@@ -92,9 +93,11 @@ tl::expected<Pipeline, std::string> Pipeline::restore(std::span<const std::byte>
   in.numbers(std::span<char>(magic));
   if (in.failed() || !std::equal(magic, magic + sizeof magic, kMagic))
     return because("not a snapshot of a pipeline");
-  if (const auto version = in.number<std::uint32_t>(); !in.failed() && version != kVersion)
+  const auto version = in.number<std::uint32_t>();
+  if (!in.failed() && (version < kOldest || version > kVersion))
     return because("the snapshot is of version " + std::to_string(version) +
-                   ", this program reads " + std::to_string(kVersion));
+                   ", this program reads " + std::to_string(kOldest) + " to " +
+                   std::to_string(kVersion));
   const auto length = in.number<std::uint64_t>();
   const auto checksum = in.number<std::uint64_t>();
   if (in.failed() || in.rest().size() != length)
@@ -117,7 +120,7 @@ tl::expected<Pipeline, std::string> Pipeline::restore(std::span<const std::byte>
                                   .same = network.nodes == nodes && network.metrics == metrics};
   auto state = std::make_unique<State>(std::move(network), options);
   detect::StateStream stream(in, map);
-  state->exchange(stream);
+  state->exchange(stream, version);
   if (stream.failed() || !in.finished()) return because(kContradiction);
   return Pipeline(std::move(state));
 }

@@ -45,6 +45,7 @@ std::string Daemon::Parts::metrics() {
       status_[k].warmup = live->warmup;
       status_[k].rank = live->model.rank;
       status_[k].open_events = live->open_events;
+      status_[k].pending_events = int(live->pending.size());
       status_[k].last_slice = live->last_slice;
     }
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <csignal>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -202,10 +203,15 @@ void Daemon::Parts::start_api() {
     notifiers_->begin(known_events());
   });
   std::vector<std::string> names;
-  for (const auto& model : models_) names.push_back(model->network()->name);
-  history_->newest(names, [this](auto found) {
+  std::map<std::string, std::vector<Event>> pending;  // the store does not have them
+  for (const auto& model : models_) {
+    names.push_back(model->network()->name);
+    pending[names.back()] = model->pending_events();
+  }
+  history_->newest(names, [this, pending = std::move(pending)](auto found) mutable {
     for (auto& [network, report] : found) {
       const api::LiveNetwork* known = live_->network(network.name);
+      report.pending = std::move(pending[network.name]);
       if (known && known->network == network && !known->last_slice)
         live_->on_report(network.name, std::move(report));
     }

@@ -35,6 +35,7 @@ void add_networks(MetricsText& out, const MetricsSources& from) {
   each("outlierd_warmup_ratio", [&](auto k) { return from.networks[k].warmup; });
   each("outlierd_rank", [&](auto k) { return from.networks[k].rank; });
   each("outlierd_events_open", [&](auto k) { return from.networks[k].open_events; });
+  each("outlierd_events_pending", [&](auto k) { return from.networks[k].pending_events; });
   each("outlierd_events_opened_total", [&](auto k) { return from.networks[k].events_opened; });
   each("outlierd_anomalies_total", [&](auto k) { return from.networks[k].anomalies; });
   each("outlierd_snapshots_total", [&](auto k) { return from.networks[k].snapshots; });

@@ -24,7 +24,7 @@ struct NetworkStatus {
   std::size_t in_math = 0;  // slices given to the math threads and not yet come back
   // Taken from elsewhere when metrics are asked for.
   double warmup = 0.0;
-  int rank = 0, open_events = 0;
+  int rank = 0, open_events = 0, pending_events = 0;
   std::optional<EpochSeconds> last_slice;
 };
 

@@ -38,6 +38,8 @@ constexpr auto kMetrics = std::to_array<MetricDeclaration>({
      "0 to 1: how much of its past the detector has seen, by network."},
     {"outlierd_rank", "gauge", "Effective rank of the model, by network."},
     {"outlierd_events_open", "gauge", "Open events, by network."},
+    {"outlierd_events_pending", "gauge",
+     "Pending events (suspicious, under the threshold), by network."},
     {"outlierd_events_opened_total", "counter", "Events opened, by network."},
     {"outlierd_anomalies_total", "counter", "Cells flagged, by network."},
     {"outlierd_journal_bytes", "gauge", "Size of the journal on disk."},

@@ -60,6 +60,10 @@ Model::Processed Model::process(const ClosedBin& bin) {
           std::chrono::steady_clock::now() - begin};
 }
 
+std::vector<Event> Model::pending_events() const {
+  return own_ ? own_->pending_events() : std::vector<Event>();
+}
+
 std::vector<std::byte> Model::save(const BinAssembler::Memory& memory) const {
   const std::vector<std::byte> remembered = ingest::encode_memory(memory);
   const std::vector<std::byte> state = own_ ? own_->save() : std::vector<std::byte>();

@@ -32,6 +32,8 @@ class Model {
   };
   Processed process(const ClosedBin& bin);
 
+  std::vector<Event> pending_events() const;
+
   // With what the assembler must remember, as one snapshot. Of another method than outlierd's only
   // that: it begins anew.
   std::vector<std::byte> save(const BinAssembler::Memory& memory) const;

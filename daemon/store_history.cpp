@@ -34,6 +34,7 @@ api::EventRecord record_of(const store::StoredEvent& stored) {
                           stored.excess,       stored.origins,
                           stored.destinations, {},
                           std::nullopt,        std::nullopt};
+  record.since = stored.since;
   for (const store::StoredEventCell& cell : stored.cells)
     record.cells.push_back(
         {cell.origin, cell.destination, cell.metric, cell.observed, cell.expected, cell.score});

@@ -2,7 +2,7 @@
 outlierd_test(unit/daemon/notify/notify LABELS unit
   LINKS outlierd_alerts nlohmann_json::nlohmann_json)
 outlierd_test(integration/daemon/notify/notifier LABELS integration LINKS outlierd_notify PLAIN)
-foreach(receiver webhook alertmanager)
+foreach(receiver webhook alertmanager maintenance)
   add_test(NAME integration.notify_${receiver}
     COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/integration/notify.py
       $<TARGET_FILE:outlierd> $<TARGET_FILE:outlierctl> ${receiver})

@@ -91,6 +91,7 @@ class CalibratedMethod : public Method {
                                     .settled = settled_,
                                     .scored_cells = scored_cells_});
     report.open_events = int(events_.open_count());
+    report.pending = events_.pending_events();
     const std::size_t nodes = network_.nodes.size(), metrics = network_.metrics.size();
     for (std::size_t k = 0; k < flagged_.size(); ++k) {
       const std::size_t cell = flagged_[k];

@@ -162,7 +162,7 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
   for (OpenEvent& open : open_) follow(open, slice);
 
   // Each group goes to the oldest event it meets, else to one of its own.
-  std::map<std::size_t, std::size_t> event_of_root;
+  EventOfRoot event_of_root;
   for (std::size_t i = 0; i < open_.size(); ++i)
     for (const Member& member : open_[i].members)
       if (open_[i].age - member.last_live <= close_after_)
@@ -186,7 +186,7 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
     if (open_.size() >= kMostOpen) break;
     OpenEvent open;
     open.event.id = id_of(slice.time, cells);
-    open.event.opened = slice.time;
+    open.event.since = open.event.opened = slice.time;
     open.scored_cells = slice.scored_cells;
     for (std::uint32_t cell : cells) add(open, cell, slice);
     event_of_root.emplace(group_root, open_.size());
@@ -197,6 +197,7 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
     const auto found = event_of_root.find(root(row_of(slice.flagged[k])));
     if (found != event_of_root.end()) flagged_events_[k] = open_[found->second].event.id;
   }
+  watch(slice, event_of_root, known);
   for (OpenEvent& open : open_)
     for (const Member& member : open.members)
       if (std::binary_search(slice.settled.begin(), slice.settled.end(), member.cell) &&
@@ -227,19 +228,25 @@ std::vector<Event> EventTracker::open_events() const {
   return events;
 }
 
-void EventTracker::exchange(StateStream& stream) {
-  std::uint64_t count = open_.size();
-  stream.number(count, std::uint64_t{0}, std::uint64_t{kMostOpen});
-  if (stream.reading()) open_.clear();
-  for (std::uint64_t i = 0; i < count && !stream.failed(); ++i) {
-    if (stream.reading()) open_.emplace_back();
-    exchange_event(stream, open_[std::size_t(i)]);
-  }
-  if (stream.reading() && !stream.failed())
-    for (OpenEvent& open : open_) describe(open);
+void EventTracker::exchange(StateStream& stream, bool with_pending) {
+  exchange_list(stream, open_, kMostOpen, with_pending);
+  if (with_pending) exchange_list(stream, pending_, kMostPending, with_pending);
 }
 
-void EventTracker::exchange_event(StateStream& stream, OpenEvent& open) {
+void EventTracker::exchange_list(StateStream& stream, std::vector<OpenEvent>& list,
+                                 std::size_t most, bool with_pending) {
+  std::uint64_t count = list.size();
+  stream.number(count, std::uint64_t{0}, std::uint64_t{most});
+  if (stream.reading()) list.clear();
+  for (std::uint64_t i = 0; i < count && !stream.failed(); ++i) {
+    if (stream.reading()) list.emplace_back();
+    exchange_event(stream, list[std::size_t(i)], with_pending);
+  }
+  if (stream.reading() && !stream.failed())
+    for (OpenEvent& open : list) describe(open);
+}
+
+void EventTracker::exchange_event(StateStream& stream, OpenEvent& open, bool with_pending) {
   stream.text(open.event.id, 64);
   stream.text(open.event.summary);
   auto shape = std::uint8_t(open.event.shape);
@@ -251,6 +258,11 @@ void EventTracker::exchange_event(StateStream& stream, OpenEvent& open) {
   open.event.up = up != 0;
   open.settled = settled != 0;
   stream.number(open.event.opened);
+  if (with_pending) {
+    stream.number(open.event.since);
+  } else {
+    open.event.since = open.event.opened;
+  }
   stream.number(open.event.updated);
   stream.number(open.event.peak_score);
   stream.number(open.event.excess);

@@ -5,8 +5,13 @@
 // of an open event in the same way continues it, any other opens a new one. An event stays while
 // one of its cells is above a lower level, and closes after some quiet slices. What was not
 // observed is neither quiet nor news.
+//
+// Cells nearly over the threshold that meet no event are grouped in the same way into pending
+// events. These alarm nobody: the first quiet slice drops them, and an event that opens where one
+// is still suspicious takes over since when.
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -34,7 +39,9 @@ class EventTracker {
   const std::vector<std::string>& flagged_events() const { return flagged_events_; }
   std::vector<Event> open_events() const;
   std::size_t open_count() const { return open_.size(); }
-  void exchange(StateStream& stream);
+  std::vector<Event> pending_events() const;
+  // with_pending: false only for reading states from before there were pending events.
+  void exchange(StateStream& stream, bool with_pending = true);
 
  private:
   struct Member {
@@ -51,6 +58,8 @@ class EventTracker {
     bool settled = false;
   };
 
+  using EventOfRoot = std::map<std::size_t, std::size_t>;  // of a group the place in open_
+
   std::size_t row_of(std::uint32_t cell) const;
   std::size_t column_of(std::uint32_t cell) const;
   void follow(OpenEvent& open, const ScoredSlice& slice);
@@ -60,11 +69,18 @@ class EventTracker {
   void add(OpenEvent& open, std::uint32_t cell, const ScoredSlice& slice);
   void describe(OpenEvent& open) const;
   std::string id_of(EpochSeconds opened, std::vector<std::uint32_t> cells) const;
-  void exchange_event(StateStream& stream, OpenEvent& open);
+  void watch(const ScoredSlice& slice, const EventOfRoot& event_of_root, std::size_t known);
+  void follow_pending(const ScoredSlice& slice, const EventOfRoot& event_of_root,
+                      std::size_t known);
+  std::size_t event_met(std::uint32_t cell, const EventOfRoot& event_of_root);
+  std::vector<std::uint32_t> suspicious(const ScoredSlice& slice) const;
+  void exchange_list(StateStream& stream, std::vector<OpenEvent>& list, std::size_t most,
+                     bool with_pending);
+  void exchange_event(StateStream& stream, OpenEvent& open, bool with_pending);
 
   Network network_;
   std::uint32_t close_after_, unseen_limit_;
-  std::vector<OpenEvent> open_;  // oldest first
+  std::vector<OpenEvent> open_, pending_;  // oldest first
   std::vector<std::size_t> parent_;
   std::vector<std::string> flagged_events_;
 };

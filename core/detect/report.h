@@ -35,9 +35,11 @@ struct EventCell {
 struct Event {
   std::string id;  // hash of network, opening bin and the sorted cells flagged in it
   bool open = true;
+  bool pending = false;  // suspicious, under the threshold: no alert yet; then open is false
   Shape shape = Shape::kSpike;
   bool up = true;
-  std::string summary;  // one line in plain words, with the nodes' names
+  std::string summary;     // one line in plain words, with the nodes' names
+  EpochSeconds since = 0;  // when it was first suspicious: at or before it was opened
   EpochSeconds opened = 0, updated = 0;
   std::optional<EpochSeconds> closed;
   double peak_score = 0.0;
@@ -47,6 +49,7 @@ struct Event {
   std::vector<EventCell> cells;  // highest score first; at most kMostEventCells
 };
 inline constexpr std::size_t kMostEventCells = 1000;
+inline constexpr std::size_t kMostPending = 100;  // events of one network
 
 enum class EventChange { kOpened, kUpdated, kClosed };
 struct EventUpdate {
@@ -84,6 +87,7 @@ struct SliceReport {
   std::vector<float> score;  // its sign is the direction
   std::vector<Anomaly> anomalies;
   std::vector<EventUpdate> events;
+  std::vector<Event> pending;  // all there are, oldest first; opened is since
   int open_events = 0;
   ModelSummary model;
 };

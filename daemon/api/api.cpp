@@ -237,17 +237,29 @@ void Api::publish_event(EventChange change, const LiveEvent& event) {
                   event.record.network, json.text());
 }
 
+void Api::publish_pending(std::string_view what, const LiveEvent& event) {
+  JsonWriter json;
+  write_event(json, event);
+  stream_.publish(what, event.record.network, json.text());
+}
+
 void Api::on_report(const std::string& network, SliceReport&& report, double seconds) {
   JsonWriter json;
   json.begin_object().key("network").string(network).key("time").time(report.time);
   json.key("warmup").number(report.warmup).key("threshold").number(report.threshold);
   json.key("rank").number(report.model.rank);
   json.key("anomalies").number(report.anomalies.size());
-  json.key("open_events").number(report.open_events).end_object();
+  json.key("open_events").number(report.open_events);
+  json.key("pending_events").number(report.pending.size()).end_object();
   if (!live_.network(network)) return;
   const auto changes = live_.on_report(network, std::move(report), seconds);
   stream_.publish("slice", network, json.text());
   for (const auto& [change, event] : changes) publish_event(change, *event);
+  // Nobody else is told of these.
+  for (const LiveEvent& event : live_.pending_changes().changed)
+    publish_pending("event-pending", event);
+  for (const LiveEvent& event : live_.pending_changes().dropped)
+    publish_pending("event-dropped", event);
 }
 
 void Api::recover(std::function<void(std::vector<std::string>)> done) {

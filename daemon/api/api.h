@@ -151,6 +151,7 @@ class Api {
   void write_event(JsonWriter& json, const LiveEvent& event) const;
   void write_event(JsonWriter& json, const EventRecord& event) const;
   void publish_event(EventChange change, const LiveEvent& event);
+  void publish_pending(std::string_view what, const LiveEvent& event);
 
   struct Heartbeat;
   LiveState& live_;

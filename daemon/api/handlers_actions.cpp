@@ -30,6 +30,8 @@ std::string state_of(const Silence& silence, EpochSeconds now) {
   return now < silence.starts ? "pending" : now < silence.ends ? "active" : "expired";
 }
 
+constexpr const char* kOnlyPending = "the event is only pending: nobody was told of it";
+
 Response no_content() {
   Response response;
   response.status = 204;
@@ -64,6 +66,7 @@ void Api::acknowledge(const Call& call, const Request& request, const Reply& rep
   const auto body = parse_ack(request.body);
   if (!body) return reply(problem(422, body.error()));
   const std::string id = call.arguments.needed("id");
+  if (live_.find_pending(id)) return reply(problem(409, kOnlyPending));
   const Acknowledgement ack{body->by.value_or(call.identity.name), body->comment, live_.now()};
   const auto finish = [this, id, ack, reply](bool stored) {
     const bool known = live_.events.find(id) != nullptr;
@@ -92,6 +95,7 @@ void Api::feedback(const Call& call, const Request& request, const Reply& reply)
   if (feedback->by.empty()) feedback->by = call.identity.name;
   feedback->time = live_.now();
   const std::string id = call.arguments.needed("id");
+  if (live_.find_pending(id)) return reply(problem(409, kOnlyPending));
   const auto finish = [this, id, said = *feedback, reply](bool stored) {
     const bool known = live_.events.find(id) != nullptr;
     if (!stored && known) return reply(problem(503, "the event is not stored yet; try again"));

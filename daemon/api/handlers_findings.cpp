@@ -9,6 +9,8 @@
 namespace outlierd::api {
 namespace {
 
+constexpr std::string_view kPending = "pending";
+
 struct Item {
   Place place;
   std::string json;
@@ -41,7 +43,8 @@ std::string merged_page(std::vector<Item> items, std::size_t limit,
 EventQuery event_query(const Arguments& arguments) {
   EventQuery query;
   query.network = arguments.text("network");
-  if (const auto state = arguments.text("state")) query.open = *state == "open";
+  if (const auto state = arguments.text("state"); state && *state != kPending)
+    query.open = *state == "open";
   if (const auto shape = arguments.text("shape")) query.shape = shape_named(*shape);
   query.range = arguments.range();
   query.after = arguments.place("cursor");
@@ -84,8 +87,9 @@ void Api::write_event(JsonWriter& json, const EventRecord& event) const {
 
 void Api::events(const Call& call, const Reply& reply) const {
   const EventQuery query = event_query(call.arguments);
-  const auto found = live_.events.list(query);
-  if (!ports_.history || live_.events.covers(query, found)) {
+  const bool pending = call.arguments.text("state") == kPending;
+  const auto found = pending ? live_.pending(query) : live_.events.list(query);
+  if (pending || !ports_.history || live_.events.covers(query, found)) {
     const std::size_t shown = std::min(found.size(), query.limit);
     std::size_t bytes = 64;
     for (std::size_t k = 0; k < shown; ++k) bytes += found[k]->json.size() + 256;
@@ -123,7 +127,9 @@ void Api::events(const Call& call, const Reply& reply) const {
 
 void Api::event(const Call& call, const Reply& reply) const {
   const std::string id = call.arguments.needed("id");
-  if (const LiveEvent* event = live_.events.find(id)) {
+  const LiveEvent* event = live_.events.find(id);
+  if (!event) event = live_.find_pending(id);
+  if (event) {
     JsonWriter json;
     write_event(json, *event);
     return reply(tagged(with_behind(json.take(), id)));

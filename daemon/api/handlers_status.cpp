@@ -55,7 +55,8 @@ Response Api::status() const {
       json.null();
     }
     json.key("warmup").number(live.warmup).key("rank").number(live.model.rank);
-    json.key("open_events").number(live.open_events).end_object();
+    json.key("open_events").number(live.open_events);
+    json.key("pending_events").number(live.pending.size()).end_object();
   }
   json.end_array().end_object();
   return json_response(200, json.take());

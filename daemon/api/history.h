@@ -50,6 +50,8 @@ struct EventRecord {
   std::vector<CellRecord> cells;
   std::optional<Acknowledgement> acknowledged;
   std::optional<Feedback> feedback = {};
+  EpochSeconds since = 0;  // when it was first suspicious; at or before opened
+  bool pending = false;    // suspicious, no alert yet; then open is false
 };
 
 struct AnomalyRecord {
@@ -111,7 +113,7 @@ struct TimeRange {
 
 struct EventQuery {
   std::optional<std::string> network;
-  std::optional<bool> open;
+  std::optional<bool> open;  // pending events are of neither kind, and only in the live state
   std::optional<Shape> shape;
   TimeRange range;
   std::optional<Place> after;

@@ -36,9 +36,10 @@ std::string begin_event(const EventRecord& event) {
   JsonWriter json;
   json.begin_object();
   json.key("id").string(event.id).key("network").string(event.network);
-  json.key("state").string(event.open ? "open" : "closed");
+  json.key("state").string(event.pending ? "pending" : event.open ? "open" : "closed");
   json.key("shape").string(name_of(event.shape)).key("direction").string(direction_of(event.up));
   json.key("summary").string(event.summary);
+  json.key("since").time(event.since);
   json.key("opened").time(event.opened).key("updated").time(event.updated);
   json.key("closed").time(event.closed);
   json.key("peak_score").number(event.peak_score).key("excess").number(event.excess);
@@ -212,6 +213,8 @@ EventRecord record_of(const Network& network, const Event& event) {
   record.shape = event.shape;
   record.up = event.up;
   record.summary = event.summary;
+  record.since = event.since;
+  record.pending = event.pending;
   record.opened = event.opened;
   record.updated = event.updated;
   record.closed = event.closed;

@@ -5,7 +5,6 @@
 #include "daemon/api/json_names.h"
 
 namespace outlierd::api {
-namespace {
 
 bool matches(const EventRecord& event, const EventQuery& query) {
   return (!query.network || event.network == *query.network) &&
@@ -13,6 +12,8 @@ bool matches(const EventRecord& event, const EventQuery& query) {
          (!query.shape || event.shape == *query.shape) && event.opened >= query.range.from &&
          event.opened < query.range.to;
 }
+
+namespace {
 
 bool matches(const AnomalyRecord& anomaly, const AnomalyQuery& query) {
   return (!query.network || anomaly.network == *query.network) &&

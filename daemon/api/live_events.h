@@ -22,6 +22,8 @@ struct LiveEvent {
   std::string json;    // as begin_event() gives it
 };
 
+bool matches(const EventRecord& event, const EventQuery& query);
+
 class LiveEvents {
  public:
   LiveEvents(std::size_t most_events, std::size_t most_bytes)

@@ -1,6 +1,7 @@
 #include "daemon/api/live_state.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "daemon/api/json_names.h"
 
@@ -57,6 +58,7 @@ void LiveState::add_network(Network network, NetworkSettings settings) {
     live.slices.clear();
     live.slice_bytes = 0;
     live.points.clear();
+    live.pending.clear();
   }
   live.network = std::move(network);
   live.settings = std::move(settings);
@@ -85,7 +87,9 @@ LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& r
   for (const EventUpdate& update : report.events)
     changes.emplace_back(update.change, &events.put(record_of(live.network, update.event)));
   for (const Anomaly& anomaly : report.anomalies) anomalies.put(record_of(live.network, anomaly));
+  take_pending(live, report.pending);
   report.events = {};
+  report.pending = {};
   report.anomalies = {};
   live.warmup = report.warmup;
   live.threshold = report.threshold;
@@ -104,6 +108,43 @@ LiveState::Changes LiveState::on_report(const std::string& name, SliceReport&& r
   live.slices.push_back(std::move(report));
   trim(live);
   return changes;
+}
+
+void LiveState::take_pending(LiveNetwork& live, const std::vector<Event>& pending) {
+  std::vector<LiveEvent> old = std::exchange(live.pending, {});
+  pending_changes_ = {};
+  for (const Event& event : pending) {
+    LiveEvent now{record_of(live.network, event), {}};
+    now.json = begin_event(now.record);
+    now.record.cells = {};
+    const auto before = std::find_if(old.begin(), old.end(), [&](const LiveEvent& one) {
+      return one.record.id == now.record.id;
+    });
+    if (before == old.end() || before->json != now.json) pending_changes_.changed.push_back(now);
+    if (before != old.end()) old.erase(before);
+    live.pending.push_back(std::move(now));
+  }
+  pending_changes_.dropped = std::move(old);
+}
+
+std::vector<const LiveEvent*> LiveState::pending(const EventQuery& query) const {
+  std::vector<const LiveEvent*> found;
+  const auto place = [](const LiveEvent& one) { return Place{one.record.opened, one.record.id}; };
+  for (const auto& [name, live] : networks_)
+    for (const LiveEvent& one : live.pending)
+      if (matches(one.record, query) && (!query.after || place(one) < *query.after))
+        found.push_back(&one);
+  std::sort(found.begin(), found.end(),
+            [&](const LiveEvent* x, const LiveEvent* y) { return place(*x) > place(*y); });
+  if (found.size() > query.limit + 1) found.resize(query.limit + 1);
+  return found;
+}
+
+const LiveEvent* LiveState::find_pending(const std::string& id) const {
+  for (const auto& [name, live] : networks_)
+    for (const LiveEvent& one : live.pending)
+      if (one.record.id == id) return &one;
+  return nullptr;
 }
 
 void LiveState::set_progress(const std::string& name, EpochSeconds last_slice, double warmup,

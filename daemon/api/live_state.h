@@ -44,6 +44,7 @@ struct LiveNetwork {
   std::deque<std::vector<SlicePoint>> points;  // oldest first, a metric each
   double warmup = 0.0, threshold = 0.0;
   int open_events = 0;
+  std::vector<LiveEvent> pending;  // as the newest slice has them, oldest first
   ModelSummary model;
   std::optional<EpochSeconds> last_slice;
 
@@ -72,6 +73,15 @@ class LiveState {
   Changes on_report(const std::string& network, SliceReport&& report,
                     double seconds = std::numeric_limits<double>::quiet_NaN());
 
+  // Of the last on_report(): pending events that are new or changed, and those that are no more.
+  struct PendingChanges {
+    std::vector<LiveEvent> changed, dropped;
+  };
+  const PendingChanges& pending_changes() const { return pending_changes_; }
+  // As LiveEvents::list() and find().
+  std::vector<const LiveEvent*> pending(const EventQuery& query) const;
+  const LiveEvent* find_pending(const std::string& id) const;
+
   const std::map<std::string, LiveNetwork>& networks() const { return networks_; }
   const LiveNetwork* network(const std::string& name) const;
   std::optional<std::int64_t> bins_behind(const LiveNetwork& network) const;
@@ -88,11 +98,13 @@ class LiveState {
 
  private:
   void trim(LiveNetwork& network);
+  void take_pending(LiveNetwork& network, const std::vector<Event>& pending);
 
   const LiveOptions options_;
   const Clock now_;
   std::map<std::string, LiveNetwork> networks_;
   std::vector<Silence> silences_;
+  PendingChanges pending_changes_;
 };
 
 bool matches(const Silence& silence, const EventRecord& event);

@@ -68,9 +68,10 @@ std::string duration_of(const Json& event) {
 }
 
 std::string event_line(const std::string& change, const Json& event, bool color) {
-  const Color shade = change == "opened"   ? Color::kRed
-                      : change == "closed" ? Color::kGreen
-                                           : Color::kNone;
+  const Color shade = change == "opened"                           ? Color::kRed
+                      : change == "closed"                         ? Color::kGreen
+                      : change == "pending" || change == "dropped" ? Color::kDim
+                                                                   : Color::kNone;
   return fmt::format("{}  {}  {}  {}: {}  ({})\n", text_at(event, "updated"),
                      paint(pad(change, 7), shade, color), pad(text_at(event, "shape"), 7),
                      text_at(event, "network"), text_at(event, "summary"), text_at(event, "id"));
@@ -86,7 +87,9 @@ std::string event_page(const Json& event, bool color) {
   line("network", text_at(event, "network"));
   line("state", paint(state.text, state.color, color));
   line("shape", text_at(event, "shape") + ", " + text_at(event, "direction"));
-  line("opened", text_at(event, "opened"));
+  if (text_at(event, "since") != text_at(event, "opened") || text_at(event, "state") == "pending")
+    line("since", text_at(event, "since"));
+  line("opened", text_at(event, "state") == "pending" ? "not yet" : text_at(event, "opened"));
   line("updated", text_at(event, "updated"));
   line("closed", text_at(event, "closed"));
   line("peak score", short_number(number_at(event, "peak_score")));

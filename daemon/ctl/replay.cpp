@@ -132,6 +132,7 @@ std::string event_json(const Event& event, const Network& network) {
                        {"shape", name_of(event.shape)},
                        {"direction", event.up ? "up" : "down"},
                        {"summary", event.summary},
+                       {"since", format_time(event.since)},
                        {"opened", format_time(event.opened)},
                        {"updated", format_time(event.updated)},
                        {"closed", event.closed ? Json(format_time(*event.closed)) : Json()},

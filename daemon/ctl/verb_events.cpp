@@ -18,13 +18,18 @@ class Events : public ApiCommand {
   void describe(Arguments& arguments) override {
     arguments.about("What was found, newest first");
     arguments.option("--network", "NAME", network_, "Of this network only");
-    arguments.option("--state", "", state_, "In this state only").one_of({"open", "closed"});
+    arguments
+        .option("--state", "", state_,
+                "In this state only; pending: suspicious, nobody was told (open and closed unless "
+                "said)")
+        .one_of({"pending", "open", "closed"});
     arguments.option("--shape", "", shape_, "Of this shape only")
         .one_of({"spike", "drop", "ddos", "scan", "outage", "shift", "level", "network"});
     arguments.time("--from", from_, "Opened at or after");
     arguments.time("--to", to_, "Opened before");
     arguments.option("--limit", "N", limit_, "Events at most").between(1, 1e6);
     arguments.example("outlierctl events --state open", "what is going on now");
+    arguments.example("outlierctl events --state pending", "what may become an event");
     arguments.example("outlierctl events --shape ddos --from 2004-03-01 -o json", "for scripts");
   }
 

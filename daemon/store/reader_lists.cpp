@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kEventColumns =
     "SELECT e.id, n.name, e.layout, e.open, e.shape, e.up, e.summary, e.opened, e.updated, "
     "e.closed, e.peak_score, e.excess, e.members, a.time, a.who, a.note, f.time, f.who, f.mark, "
-    "f.note FROM events e JOIN networks n ON n.id = e.network "
+    "f.note, e.since FROM events e JOIN networks n ON n.id = e.network "
     "LEFT JOIN acknowledgements a ON a.event = e.id LEFT JOIN feedback f ON f.event = e.id ";
 
 constexpr const char* kAnomalyColumns =
@@ -134,6 +134,7 @@ StoredEvent Reader::event_of(const Query& row) {
   event.opened = row.integer(7);
   event.updated = row.integer(8);
   event.closed = row.maybe_integer(9);
+  event.since = row.maybe_integer(20).value_or(event.opened);
   event.peak_score = row.real(10);
   event.excess = row.real(11);
   if (!row.is_null(13))

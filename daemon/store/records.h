@@ -87,6 +87,7 @@ struct StoredEvent {
   EpochSeconds opened = 0, updated = 0;
   std::optional<EpochSeconds> closed;
   double peak_score = 0, excess = 0;
+  EpochSeconds since = 0;  // at or before opened
   std::vector<std::string> origins, destinations;
   std::vector<StoredEventCell> cells;  // highest score first
   std::optional<Acknowledgement> acknowledged;

@@ -69,7 +69,12 @@ CREATE TABLE totals (
   observed REAL, expected REAL, PRIMARY KEY (slice, metric)) WITHOUT ROWID;
 )";
 
-constexpr std::array<const char*, kSchemaVersion> kSteps = {kFirst, kFeedback, kTotals};
+// Since when an event had been suspicious; of those from before, since they were opened.
+constexpr const char* kSince = R"(
+ALTER TABLE events ADD COLUMN since INTEGER;
+)";
+
+constexpr std::array<const char*, kSchemaVersion> kSteps = {kFirst, kFeedback, kTotals, kSince};
 
 }  // namespace
 

@@ -7,7 +7,7 @@
 namespace outlierd::store {
 
 inline constexpr int kApplicationId = 0x4F55544C;  // "OUTL"
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 // The version it has, 0 for an empty one. kNewer: of a later outlierd. kInvalid: not outlierd's.
 Outcome<int> schema_version(Database& database);

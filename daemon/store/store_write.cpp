@@ -170,7 +170,7 @@ void Store::write_anomalies(std::int64_t network_id, const Network& network,
 void Store::write_event(std::int64_t network_id, std::int64_t layout, const Event& event) {
   const std::vector<std::byte> members = encode_members(event);
   Query(database_,
-        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "ON CONFLICT (id) DO UPDATE SET layout = excluded.layout, open = excluded.open, "
         "shape = excluded.shape, up = excluded.up, summary = excluded.summary, "
         "updated = excluded.updated, closed = excluded.closed, peak_score = excluded.peak_score, "
@@ -190,6 +190,7 @@ void Store::write_event(std::int64_t network_id, std::int64_t layout, const Even
       .bind(event.peak_score)
       .bind(event.excess)
       .bind(members)
+      .bind(event.since)
       .run();
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""notify.py OUTLIERD OUTLIERCTL [alertmanager]: the notifiers of a real daemon. A webhook (signature, token, retry), syslog and
+"""notify.py OUTLIERD OUTLIERCTL webhook|alertmanager|maintenance: the notifiers of a real daemon. A webhook (signature, token, retry), syslog and
 `outlierctl notify test`, through kill -9, silences and reload; with `alertmanager`: a real Alertmanager that shows, resolves, goes
-away while an event opens and closes, and comes back: nothing lost, nothing doubled. Skipped (77) where it is not installed."""
+away while an event opens and closes, and comes back: nothing lost, nothing doubled. Skipped (77) where it is not installed. With
+`maintenance`: a window planned ahead, through kill -9 and a restart: told before, not inside, told again after."""
 import hashlib
 import hmac
 import http.server
@@ -335,10 +336,67 @@ def check_alertmanager(work):
         manager.process.wait()
 
 
+def check_maintenance(work):
+    hook = Receiver()
+    daemon = Daemon(work, [f"{{webhook: 'http://127.0.0.1:{hook.port}'}}"])
+    told = lambda event, status: (event, status) in hook.alerts()
+    text = lambda at: time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    window = lambda: daemon.ask("/api/v1/silences")["items"][0]
+    control = lambda *words: subprocess.run([outlierctl, "--url", daemon.url, *words], check=True, capture_output=True, text=True).stdout
+    try:
+        daemon.push(0, 400)
+        starts = int(time.time()) + 8
+        ends = starts + 40
+        control("silence", "add", "--network", "n", "--node", "C", "--from", text(starts), "--until", text(ends), "--note", "new router",
+                "--by", "ann")
+        planned = window()
+        assert (planned["state"], planned["starts"], planned["ends"]) == ("pending", text(starts), text(ends)), planned
+        assert re.search(r"pending.*new router", control("silence", "list")), control("silence", "list")
+        daemon.kill()  # -9
+        daemon.start()
+        assert {**window(), "state": ""} == {**planned, "state": ""}, window()
+        daemon.push(400, 401, {400})
+        before = newest_event(daemon, "open")
+        assert time.time() < starts, "this machine is too slow for the test"
+        assert not before["silenced"], before
+        wait_for("before the window it is told", lambda: told(before["id"], "firing"))
+
+        wait_for("the window begins", lambda: window()["state"] == "active")
+        daemon.push(401, 410)
+        wait_for("the end of what was told is told inside it too", lambda: told(before["id"], "resolved"))
+        daemon.push(410, 710, {700})
+        came_and_went = newest_event(daemon, "closed")
+        daemon.push(710, 1001, {1000})
+        lasting = newest_event(daemon, "open")
+        assert came_and_went["silenced"] and lasting["silenced"], (came_and_went, lasting)
+        daemon.process.terminate()
+        assert daemon.process.wait() == 0
+        daemon.start()
+        assert window()["state"] == "active" and daemon.events()[lasting["id"]]["silenced"]
+        assert time.time() < ends - 6, "this machine is too slow for the test"  # open events are shown to notifiers every five seconds
+        wait_for("its end comes near", lambda: time.time() > ends - 1)
+        assert not {came_and_went["id"], lasting["id"]} & {event for event, _ in hook.alerts()}, hook.alerts()
+
+        wait_for("the window ends by itself", lambda: window()["state"] == "expired")
+        wait_for("what still lasts is told", lambda: told(lasting["id"], "firing"), 20)
+        assert not daemon.events()[lasting["id"]]["silenced"]
+        daemon.push(1001, 1010)
+        wait_for("and its end", lambda: told(lasting["id"], "resolved"))
+        daemon.push(1010, 1301, {1300})
+        after = newest_event(daemon, "open")
+        wait_for("after the window it is told again", lambda: told(after["id"], "firing"))
+        assert came_and_went["id"] not in {event for event, _ in hook.alerts()}, hook.alerts()
+    except BaseException:
+        print((work / "log").read_text(), hook.alerts(), sep="\n")
+        raise
+    finally:
+        daemon.kill()
+
+
 if __name__ == "__main__":
-    with_alertmanager = sys.argv[3:] == ["alertmanager"]
-    if with_alertmanager:
+    checks = {"webhook": check_webhook_and_syslog, "alertmanager": check_alertmanager, "maintenance": check_maintenance}
+    if sys.argv[3] == "alertmanager":
         need_alertmanager()
     with tempfile.TemporaryDirectory() as folder:
-        (check_alertmanager if with_alertmanager else check_webhook_and_syslog)(pathlib.Path(folder))
+        checks[sys.argv[3]](pathlib.Path(folder))
     print("receivers were told what they should be")

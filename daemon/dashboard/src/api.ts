@@ -3,7 +3,7 @@
 export type Num = number | null;
 export interface NetworkStatus {
   name: string; last_slice: string | null; bins_behind: number | null; warmup: number; rank: number;
-  open_events: number;
+  open_events: number; pending_events: number;
 }
 export interface Status { version: string; uptime_seconds: number; networks: NetworkStatus[] }
 export interface Network {
@@ -30,8 +30,8 @@ export interface EventCell {
 }
 export interface Said { by: string; time: string; comment: string }
 export interface Event {
-  id: string; network: string; state: 'open' | 'closed'; shape: string; direction: 'up' | 'down'; summary: string;
-  opened: string; updated: string; closed: string | null; peak_score: Num; excess: Num; origins: string[];
+  id: string; network: string; state: 'pending' | 'open' | 'closed'; shape: string; direction: 'up' | 'down'; summary: string;
+  since: string; opened: string; updated: string; closed: string | null; peak_score: Num; excess: Num; origins: string[];
   destinations: string[]; cells: EventCell[]; acknowledged: Said | null;
   feedback: (Said & {mark: 'false_alarm' | 'expected'}) | null; silenced: boolean; behind?: Behind;
 }

@@ -30,10 +30,11 @@ export function paced(act: () => Promise<void>, wait: number): () => void {
 class Live {
   status: Status | null = null;
   open = new Map<string, Event>();
+  pending = new Map<string, Event>();                // suspicious, no alert yet
   exporters: Exporter[] = [];
   operational = new Map<string, OperationalEvent>();   // what is wrong with exporters now
   state: StreamState = 'connecting';
-  readonly changed = new Topic<void>();              // status or open events
+  readonly changed = new Topic<void>();              // status, open or pending events
   readonly slice = new Topic<SliceNews>();           // a slice was scored
   readonly event = new Topic<{kind: string; event: Event}>();
   readonly stateChanged = new Topic<StreamState>();
@@ -54,13 +55,14 @@ class Live {
   }, 1000);
 
   readonly refresh = paced(async () => {
-    const [status, events, exporters, operational] = await Promise.all([
-      get<Status>('/status'), get<List<Event>>('/events', {state: 'open', limit: 1000}),
+    const [status, events, pending, exporters, operational] = await Promise.all([
+      get<Status>('/status'), get<List<Event>>('/events', {state: 'open', limit: 1000}), get<List<Event>>('/events', {state: 'pending', limit: 1000}),
       get<List<Exporter>>('/exporters', {limit: 1000}), get<List<OperationalEvent>>('/operational-events', {state: 'open', limit: 1000})]);
     this.status = status;
     this.exporters = exporters.items;
     this.operational = new Map(operational.items.map((event) => [event.id, event]));
     this.open = new Map(events.items.map((event) => [event.id, event]));
+    this.pending = new Map(pending.items.map((event) => [event.id, event]));
     this.changed.tell();
   }, 1000);
 
@@ -70,7 +72,9 @@ class Live {
       this.refreshStatus();
     } else if (kind.startsWith('event-')) {
       const event = JSON.parse(data) as Event;
-      if (event.state === 'open') this.open.set(event.id, event);
+      if (kind === 'event-pending') this.pending.set(event.id, event);
+      else if (kind === 'event-dropped') this.pending.delete(event.id);
+      else if (event.state === 'open') this.open.set(event.id, event);
       else this.open.delete(event.id);
       this.event.tell({kind, event});
       this.changed.tell();

@@ -32,10 +32,16 @@ void expect_same(const SliceReport& a, const SliceReport& b) {
   EXPECT_EQ(a.threshold, b.threshold);
   EXPECT_EQ(a.warmup, b.warmup);
   EXPECT_EQ(a.model.rank, b.model.rank);
+  ASSERT_EQ(a.pending.size(), b.pending.size());
+  for (std::size_t i = 0; i < a.pending.size(); ++i) {
+    EXPECT_EQ(a.pending[i].id, b.pending[i].id);
+    EXPECT_EQ(a.pending[i].since, b.pending[i].since);
+  }
   ASSERT_EQ(a.events.size(), b.events.size());
   for (std::size_t i = 0; i < a.events.size(); ++i) {
     EXPECT_EQ(a.events[i].event.id, b.events[i].event.id);
     EXPECT_EQ(a.events[i].event.summary, b.events[i].event.summary);
+    EXPECT_EQ(a.events[i].event.since, b.events[i].event.since);
     EXPECT_EQ(a.events[i].event.excess, b.events[i].event.excess);
   }
 }
@@ -196,6 +202,30 @@ TEST(PipelineSnapshot, ANewBudgetIsInForceAtOnceAndAnotherRankLosesOnlyTheFactor
   const std::size_t cell = network.cell(0, 1);
   EXPECT_NEAR(new_report.expected[cell], old_report.expected[cell],
               0.2f * old_report.expected[cell]);
+}
+
+// Version 2 had no list of pending events, which is the last thing of version 3.
+TEST(PipelineSnapshot, OneOfTheVersionBeforeIsRead) {
+  const Network network = small_network(4);
+  SimulatedTraffic traffic(network, 3);
+  Pipeline whole(network, {});
+  int bin = 0;
+  while (bin < 300 || !whole.open_events().empty() || !whole.pending_events().empty())
+    whole.process(traffic.next(), traffic.time(bin++));
+  Bytes older = whole.save();
+  older.resize(older.size() - 8);
+  older[8] = std::byte{2};
+  const std::uint64_t length = older.size() - kHeaderBytes;
+  for (std::size_t i = 0; i < 8; ++i) older[12 + i] = std::byte(length >> (8 * i) & 0xff);
+  auto resumed = Pipeline::restore(resealed(older), network, {});
+  ASSERT_TRUE(resumed) << resumed.error();
+  EXPECT_TRUE(resumed->save() == whole.save());
+  for (const int version : {1, 4}) {
+    older[8] = std::byte(version);
+    EXPECT_EQ(
+        Pipeline::restore(resealed(older), network, {}).error(),
+        "the snapshot is of version " + std::to_string(version) + ", this program reads 2 to 3");
+  }
 }
 
 TEST(PipelineSnapshot, OfAnotherBinWidthIsRefused) {

@@ -5,7 +5,7 @@ import {behind} from '../behind';
 import {Slice, fetchMatrix, groupOf} from '../cells';
 import {acknowledge, mark, reason, silence} from '../dialogs';
 import {button, h, replace, table} from '../dom';
-import {badge, lasted, standing, total} from '../events_list';
+import {badge, lasted, pendingMeaning, standing, total} from '../events_list';
 import {amount, clock, day, moment, plural, score, shapeMeaning, signed, times} from '../format';
 import {live, paced} from '../live';
 import {Cell, MatrixView} from '../matrix';
@@ -27,6 +27,7 @@ class EventPage {
   private event!: Event;
   private info!: Network;
   private chosen = '';
+  private dropped = false;                  // was pending, and is no more
   private time: string | null = null;       // of the slice in the matrix; null: where it was strongest or is now
   private slice: Slice | null = null;
   private head = h('div');
@@ -47,7 +48,7 @@ class EventPage {
       if (this.leaving.left) return;
       const gone = failure instanceof ApiError && failure.status === 404;
       this.root.append(h('h1', {}, gone ? 'There is no such event' : 'Event'), h('p', {class: 'problem', role: 'alert'}, gone
-          ? 'It may be older than what the store keeps.' : reason(failure)), h('p', {}, h('a', {href: '#/events'}, 'All events')));
+          ? 'It may be older than what the store keeps, or was only pending and has calmed.' : reason(failure)), h('p', {}, h('a', {href: '#/events'}, 'All events')));
       return;
     }
     if (this.leaving.left) return;
@@ -62,16 +63,18 @@ class EventPage {
                 button('‹', () => this.step(-1), {'aria-label': 'One slice back', class: 'small'}), this.when,
                 button('›', () => this.step(1), {'aria-label': 'One slice on', class: 'small'}))), this.matrix.element))));
     this.leaving.add(() => this.series.destroy(), () => this.matrix.destroy(),
-        live.event.on(({event: news}) => { if (news.id === this.id) this.update(news); }),
-        live.slice.on((news) => { if (news.network === this.event.network && this.event.state === 'open') this.series.refresh(); }));
+        live.event.on(({kind, event: news}) => { if (news.id === this.id) this.update(news, kind === 'event-dropped'); }),
+        live.slice.on((news) => { if (news.network === this.event.network && this.event.state !== 'closed') this.series.refresh(); }));
     this.draw();
     this.loadSlice();
   }
 
-  private update(news: Event): void {
+  private update(news: Event, dropped = false): void {
     const {state, acknowledged, silenced, feedback} = this.event;
     this.event = {...this.event, ...news};
-    if (news.state !== state) this.said.textContent = `The event is ${news.state} now.`;
+    this.dropped = dropped;
+    if (dropped) this.said.textContent = 'It is no longer pending.';
+    else if (news.state !== state) this.said.textContent = `The event is ${news.state} now.`;
     else if (!acknowledged && news.acknowledged) this.said.textContent = `Acknowledged by ${news.acknowledged.by}.`;
     else if (silenced !== news.silenced || feedback !== news.feedback) this.said.textContent = 'The event was changed.';
     this.draw();
@@ -95,7 +98,7 @@ class EventPage {
   }
 
   private draw(): void {
-    const event = this.event, {observed, expected} = total(event);
+    const event = this.event, {observed, expected} = total(event), pending = event.state === 'pending';
     const fact = (name: string, value: string, more?: string, loud = false) => h('div', {}, h('dt', {}, name),
         h('dd', {class: loud ? 'loud' : ''}, value, more && h('small', {}, ` ${more}`)));
     const where = (names: string[]) => (names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', '));
@@ -109,14 +112,18 @@ class EventPage {
             fact('At its peak', times(observed, expected), 'of expected', true),
             fact(event.direction === 'up' ? 'Over expected, in all' : 'Under expected, in all', signed(event.excess), event.cells[0]?.metric),
             fact('Peak score', score(event.peak_score), `flagged from ${score(this.info.threshold)}`),
-            fact('Opened', clock(event.opened), `${day(event.opened)} UTC`),
+            event.since < event.opened || pending ? fact('Suspicious since', clock(event.since), `${day(event.since)} UTC`) : null,
+            !pending && fact('Opened', clock(event.opened), `${day(event.opened)} UTC`),
             event.closed ? fact('Closed', clock(event.closed), `${day(event.closed)}, ${lasted(event)}`)
                 : fact('Last seen', clock(event.updated), lasted(event)),
             fact('Cells', String(event.cells.length), `${plural(event.origins.length, 'origin')}, ${plural(event.destinations.length, 'destination')}`)),
-        h('div', {class: 'row actions'},
+        pending && h('p', {class: 'note'}, this.dropped
+            ? ['It is no longer pending: it has calmed, or an event was opened where it was. ', h('a', {href: `#/events?network=${encodeURIComponent(event.network)}`}, 'Events of the network')]
+            : pendingMeaning),
+        h('div', {class: 'row actions'}, ...(pending ? [] : [
             button(event.acknowledged ? 'Acknowledge again' : 'Acknowledge', () => this.act(acknowledge(event)), {class: event.acknowledged ? null : 'primary'}),
             button('Silence…', () => this.act(silence([event.network], event))),
-            button('False alarm or expected…', () => this.act(mark(event))), link),
+            button('False alarm or expected…', () => this.act(mark(event)))]), link),
         event.acknowledged && h('p', {class: 'note'}, `Seen by ${event.acknowledged.by}, ${moment(event.acknowledged.time)}`,
             event.acknowledged.comment && `: ${event.acknowledged.comment}`),
         event.feedback && h('p', {class: 'note'}, `${event.feedback.mark === 'expected' ? 'Expected' : 'A false alarm'}, says ${event.feedback.by}`,
@@ -152,7 +159,7 @@ class EventPage {
     const event = () => this.event;
     const edge = (time: string, by: number) => new Date(new Date(time).getTime() + by).toISOString().slice(0, 19) + 'Z';
     this.series.show({network: event().network, metric: cell.metric, origin: cell.origin, destination: cell.destination,
-                      binSeconds: this.info.bin_seconds, from: () => edge(event().opened, -before),
+                      binSeconds: this.info.bin_seconds, from: () => edge(event().since, -before),
                       to: () => edge(event().closed ?? event().updated, after),
                       marks: () => [{from: event().opened, to: event().closed ?? event().updated, up: event().direction === 'up', name: event().summary}]});
     this.drawCells();
@@ -168,7 +175,7 @@ class EventPage {
     this.choose(known ?? {origin: slice.origins[i], destination: slice.destinations[j], metric, observed: null, expected: null, score: null});
   }
 
-  private shown(): string { return this.time ?? (this.event.state === 'open' ? this.event.updated : this.event.opened); }
+  private shown(): string { return this.time ?? (this.event.state === 'closed' ? this.event.opened : this.event.updated); }
 
   private step(by: number): void {
     const to = new Date(this.shown()).getTime() + by * this.info.bin_seconds * 1000;

@@ -23,7 +23,7 @@ export const events: Open = (root, _parts, query) => {
   };
   const names = (live.status?.networks ?? []).map((network): [string, string] => [network.name, network.name]);
   root.append(h('h1', {}, 'Events'), h('div', {class: 'row filters', role: 'search'},
-      select('network', 'Network', names), select('state', 'State', [['open', 'open'], ['closed', 'closed']]),
+      select('network', 'Network', names), select('state', 'State', [['pending', 'pending'], ['open', 'open'], ['closed', 'closed']]),
       select('shape', 'Shape', shapes.map((shape) => [shape, shapeName[shape]]))), items, more);
   const load = async (cursor?: string): Promise<void> => {
     try {

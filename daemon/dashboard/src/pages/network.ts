@@ -7,7 +7,7 @@ import {Chart, bandOption} from '../charts';
 import type {Kind} from '../colormap';
 import {reason} from '../dialogs';
 import {button, choice, h, replace, table} from '../dom';
-import {list} from '../events_list';
+import {list, pendingList} from '../events_list';
 import {amount, moment, plural, score, times} from '../format';
 import {byUrgency, live, paced} from '../live';
 import {Cell, MatrixView} from '../matrix';
@@ -212,7 +212,8 @@ class NetworkPage {
     const mine = byUrgency([...live.open.values()].filter((event) => event.network === this.name));
     this.drawExporters();
     replace(this.open, list(mine, 'Open events', status.warmup < 1
-        ? 'Nothing is out of the ordinary so far. Scores mean little while it is warming up.' : 'Nothing is out of the ordinary.', false));
+        ? 'Nothing is out of the ordinary so far. Scores mean little while it is warming up.' : 'Nothing is out of the ordinary.', false),
+        pendingList(byUrgency([...live.pending.values()].filter((event) => event.network === this.name)), false));
   }
 
   private drawExporters(): void {

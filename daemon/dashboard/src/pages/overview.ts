@@ -3,7 +3,7 @@
 import {Event, List, NetworkStatus, SlicePoint, get, of} from '../api';
 import {Chart, sketchOption} from '../charts';
 import {h, replace} from '../dom';
-import {list} from '../events_list';
+import {list, pendingList} from '../events_list';
 import {clock, duration, moment, plural} from '../format';
 import {byUrgency, live, paced} from '../live';
 import {Leaving, Open, title} from './page';
@@ -77,7 +77,8 @@ function card(network: NetworkStatus, open: Event[], sketch?: Sketch): HTMLEleme
           h('span', {class: `state ${health.level}`}, health.words.join(', '))),
       h('dl', {class: 'facts'},
           h('div', {}, h('dt', {}, 'Open events'), h('dd', {class: unseen ? 'loud' : ''}, network.open_events,
-              unseen < mine.length && h('small', {}, ` ${unseen} unseen`))),
+              unseen < mine.length && h('small', {}, ` ${unseen} unseen`),
+              network.pending_events > 0 && h('small', {}, ` ${network.pending_events} pending`))),
           h('div', {}, h('dt', {}, 'Last slice'), h('dd', {title: moment(network.last_slice)},
               network.last_slice ? clock(network.last_slice) : '–', network.last_slice && h('small', {}, ' UTC'))),
           h('div', {}, h('dt', {}, 'Rank'), h('dd', {}, h('a', {href: `#/networks/${name}/model`}, String(network.rank)))),
@@ -88,7 +89,7 @@ function card(network: NetworkStatus, open: Event[], sketch?: Sketch): HTMLEleme
 export const overview: Open = (root) => {
   title('Overview');
   const leaving = new Leaving();
-  const networks = h('ul', {class: 'cards'}), open = h('div'), trouble = h('div'), recent = h('div');
+  const networks = h('ul', {class: 'cards'}), open = h('div'), pending = h('div', {hidden: true}), trouble = h('div'), recent = h('div');
   const count = h('span', {class: 'count'}), foot = h('p', {class: 'foot'});
   let closed: Event[] = [];
   const sketches = new Map<string, Sketch>();
@@ -102,7 +103,7 @@ export const overview: Open = (root) => {
     return sketches.get(name);
   };
   root.append(h('h1', {class: 'unseen'}, 'Overview'),
-      h('section', {'aria-labelledby': 'open'}, h('h2', {id: 'open'}, 'Open now ', count), open),
+      h('section', {'aria-labelledby': 'open'}, h('h2', {id: 'open'}, 'Open now ', count), open, pending),
       trouble,
       h('section', {'aria-labelledby': 'networks'}, h('h2', {id: 'networks'}, 'Networks'), networks),
       h('section', {'aria-labelledby': 'recent'}, h('h2', {id: 'recent'}, 'Closed lately ', h('a', {href: '#/events', class: 'more'}, 'all events')), recent),
@@ -114,6 +115,8 @@ export const overview: Open = (root) => {
     if (live.status) {
       replace(open, list(events, 'Open events', live.status.networks.some((network) => network.last_slice)
           ? 'Nothing is out of the ordinary.' : 'No traffic has come in yet. See docs/ingest.md for how to send some.'));
+      replace(pending, pendingList(byUrgency(live.pending.values())));
+      pending.hidden = live.pending.size === 0;
       replace(trouble, troubles());
       replace(networks, live.status.networks.map((network) => card(network, events, network.last_slice ? sketch(network.name) : undefined)));
       foot.textContent = `outlierd ${live.status.version}, up ${duration(live.status.uptime_seconds)}`;

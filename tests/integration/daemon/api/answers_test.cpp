@@ -322,6 +322,53 @@ TEST_F(AnswersTest, TheLiveStateIsBelievedWhereTheHistoryLagsBehind) {
   EXPECT_EQ(ids("/api/v1/events?state=closed&limit=1"), (std::vector<std::string>{"a"}));
 }
 
+TEST_F(AnswersTest, PendingEventsAreShownWhenAskedForAndAreNoAlerts) {
+  start();
+  const auto pending = [](const std::string& id, EpochSeconds since, EpochSeconds updated) {
+    Event event = test::sample_event(id, since);
+    event.since = since;
+    event.updated = updated;
+    event.open = false;
+    event.pending = true;
+    return event;
+  };
+  const auto next = [&](EpochSeconds time, std::vector<Event> events) {
+    net_.run([&] {
+      SliceReport slice = test::sample_report(network_, time);
+      slice.pending = std::move(events);
+      api_->on_report(network_.name, std::move(slice));
+    });
+  };
+  HttpClient watcher(port_);
+  watcher.send("GET /api/v1/stream HTTP/1.1\r\nHost: x\r\n\r\n");
+  watcher.read_until("retry: 3000\n\n");
+  next(300, {pending("p1", 300, 300)});
+  const std::string first = watcher.read_until("\"silenced\":false}\n\n");
+  EXPECT_NE(first.find("event: event-pending\ndata: {\"id\":\"p1\""), std::string::npos) << first;
+  EXPECT_EQ(first.find("event-opened"), std::string::npos);
+  next(600, {pending("p1", 300, 600), pending("p2", 600, 600)});
+  EXPECT_EQ(ids("/api/v1/events?limit=1"), std::vector<std::string>{});
+  EXPECT_EQ(ids("/api/v1/events?limit=1&state=pending"), (std::vector<std::string>{"p2", "p1"}));
+  EXPECT_EQ(ids("/api/v1/events?state=pending&network=other"), std::vector<std::string>{});
+  EXPECT_EQ(ids("/api/v1/events?state=open"), std::vector<std::string>{});
+  const json one = get("/api/v1/events/p1");
+  EXPECT_EQ(one["state"], "pending");
+  EXPECT_EQ(one["since"], "1970-01-01T00:05:00Z");
+  EXPECT_EQ(one["updated"], "1970-01-01T00:10:00Z");
+  EXPECT_EQ(get("/api/v1/status")["networks"][0]["pending_events"], 2);
+  EXPECT_EQ(get("/api/v1/status")["networks"][0]["open_events"], 0);
+  EXPECT_EQ(ask("POST", "/api/v1/events/p1/ack", kJson, "{}").status, 409);
+  EXPECT_EQ(ask("POST", "/api/v1/events/p1/feedback", kJson, "{\"mark\":\"expected\"}").status,
+            409);
+  next(900, {});
+  EXPECT_EQ(ids("/api/v1/events?state=pending"), std::vector<std::string>{});
+  EXPECT_EQ(get("/api/v1/events/p1", 404)["status"], 404);
+  std::string rest;
+  while (rest.find("event: event-dropped\ndata: {\"id\":\"p2\"") == std::string::npos)
+    rest += watcher.read_until("\"silenced\":false}\n\n");
+  EXPECT_NE(rest.find("event: event-dropped\ndata: {\"id\":\"p1\""), std::string::npos) << rest;
+}
+
 TEST_F(AnswersTest, TheNewestEventsNeedNoHistory) {
   start();
   for (int k = 1; k <= 5; ++k)

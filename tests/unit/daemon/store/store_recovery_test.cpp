@@ -58,6 +58,7 @@ TEST(StoreRecovery, AVersionOneFileIsMigratedWithWhatItHolds) {
   Reader reader = must(Reader::open(path));
   const StoredEvent event = must(reader.event("e1"));
   EXPECT_EQ(event.summary, "old");
+  EXPECT_EQ(event.since, event.opened) << "it was not written then";
   EXPECT_EQ(event.shape, Shape::kScan);
   EXPECT_EQ(event.acknowledged->by, "ann");
   EXPECT_EQ(event.feedback->mark, "false_alarm");
