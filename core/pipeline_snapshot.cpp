@@ -16,8 +16,8 @@ namespace outlierd {
 namespace {
 
 constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'P', 'I', 'P', 'E'};
-constexpr std::uint32_t kVersion = 3;
-constexpr std::uint32_t kOldest = 2;  // still read: without pending events
+constexpr std::uint32_t kVersion = detect::StateStream::kVersion;
+constexpr std::uint32_t kOldest = detect::StateStream::kOldest;
 constexpr std::uint64_t kMostNames = 1u << 20;
 constexpr const char* kContradiction = "the snapshot contradicts itself";
 
@@ -58,11 +58,11 @@ std::vector<int> places(const std::vector<std::string>& names,
 
 }  // namespace
 
-void Pipeline::State::exchange(detect::StateStream& stream, std::uint32_t version) {
+void Pipeline::State::exchange(detect::StateStream& stream) {
   stream.number(last_time);
   detector.exchange(stream);
   threshold.exchange(stream);
-  events.exchange(stream, version >= 3);
+  events.exchange(stream);
 }
 
 std::vector<std::byte> Pipeline::save() const {
@@ -71,7 +71,7 @@ std::vector<std::byte> Pipeline::save() const {
   write_names(out, state_->network.nodes);
   write_names(out, state_->network.metrics);
   detect::StateStream stream(out);
-  state_->exchange(stream, kVersion);
+  state_->exchange(stream);
 
   const std::vector<std::byte> body = out.take();
   ByteWriter whole;
@@ -119,8 +119,8 @@ tl::expected<Pipeline, std::string> Pipeline::restore(std::span<const std::byte>
                                   .metric_from = places(network.metrics, metrics),
                                   .same = network.nodes == nodes && network.metrics == metrics};
   auto state = std::make_unique<State>(std::move(network), options);
-  detect::StateStream stream(in, map);
-  state->exchange(stream, version);
+  detect::StateStream stream(in, map, version);
+  state->exchange(stream);
   if (stream.failed() || !in.finished()) return because(kContradiction);
   return Pipeline(std::move(state));
 }

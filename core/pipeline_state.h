@@ -17,7 +17,7 @@ class Pipeline::State {
   State(Network watched, PipelineOptions chosen);
 
   SliceReport process(const Slice& slice, EpochSeconds time, int local_offset);
-  void exchange(detect::StateStream& stream, std::uint32_t version);
+  void exchange(detect::StateStream& stream);
 
   const Network network;
   const PipelineOptions options;

@@ -9,9 +9,10 @@ namespace outlierd::detect {
 namespace {
 
 constexpr int kBridge = 2;  // quiet bins inside one alarm
-constexpr double kMemoryDays = 28.0;
+constexpr double kMemoryDays = 10.0;
+constexpr double kSettlingDays = 2.5;  // in which the tails are learned, and scores run high
 constexpr std::size_t kMostPeaks = 65536;
-constexpr double kTrustDays = 0.5;  // of past that the calibration alone is worth
+constexpr double kTrustDays = 0.1;  // of past that the calibration alone is worth
 constexpr float kHighest = 35.0f;   // sigmas
 
 }  // namespace
@@ -59,6 +60,10 @@ void AlarmThreshold::learn() {
   std::vector<float> past(peaks_);
   if (peaks_.size() == capacity_)  // oldest first
     std::rotate(past.begin(), past.begin() + std::ptrdiff_t(added_ % capacity_), past.end());
+  // What was scored before the tails were learned counts until there is as much after it.
+  const auto settling = std::uint64_t(kSettlingDays * bins_a_day_), gone = added_ - peaks_.size();
+  const std::size_t early = settling > gone ? std::size_t(settling - gone) : 0;
+  past.erase(past.begin(), past.begin() + std::ptrdiff_t(std::min(early, past.size() / 2)));
   const double allowed = budget_ * (double(past.size()) / bins_a_day_ + kTrustDays);
   float low = 0.5f, high = kHighest;
   for (int step = 0; step < 24; ++step) {
@@ -68,12 +73,28 @@ void AlarmThreshold::learn() {
   sigmas_ = high;
 }
 
+// Version 2 remembers four weeks, in a ring of its own size.
+void AlarmThreshold::keep_newest() {
+  if (added_ > peaks_.size() && !peaks_.empty())
+    std::rotate(peaks_.begin(), peaks_.begin() + std::ptrdiff_t(added_ % peaks_.size()),
+                peaks_.end());
+  if (peaks_.size() <= capacity_) return;
+  peaks_.erase(peaks_.begin(), peaks_.end() - std::ptrdiff_t(capacity_));
+  added_ = added_ / capacity_ * capacity_;  // the oldest is the first of the ring
+}
+
 void AlarmThreshold::exchange(StateStream& stream) {
-  stream.list(peaks_, capacity_);
+  const std::size_t most = stream.version() < 3 ? kMostPeaks : capacity_;
+  stream.list(peaks_, most);
   stream.number(added_);
-  if (stream.reading() &&
-      (added_ < peaks_.size() || (added_ > peaks_.size() && peaks_.size() < capacity_)))
-    stream.fail();
+  if (stream.reading()) {
+    if (added_ < peaks_.size()) stream.fail();
+    if (stream.version() < 3) {
+      keep_newest();
+    } else if (added_ > peaks_.size() && peaks_.size() < capacity_) {
+      stream.fail();
+    }
+  }
   stream.number(sigmas_, 0.0f, kHighest);
   double budget = budget_;
   stream.number(budget, 0.0, 1e12);

@@ -1,6 +1,6 @@
 #pragma once
 // The threshold in force, learned from the past alone: the lowest at which the peaks of the last
-// four weeks would have cost no more than the budget of alarms. Alarms are counted as an operator
+// ten days would have cost no more than the budget of alarms. Alarms are counted as an operator
 // feels them: bins over the threshold, gaps of up to two bridged, are one, and one more for every
 // further hour. Before there is a past, a calibrated score is taken at its word.
 
@@ -27,6 +27,7 @@ class AlarmThreshold {
  private:
   double cost(std::span<const float> peaks, float threshold) const;
   void learn();
+  void keep_newest();
 
   double budget_, bins_a_day_, cells_;
   int bins_an_hour_;

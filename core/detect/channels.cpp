@@ -21,8 +21,9 @@ constexpr std::array<float, kHorizons> kRises = {1.12f, 1.23f, 1.23f};
 constexpr std::array<float, kHorizons> kShifts = {1.5f, 1.8f, 1.8f};
 constexpr float kLonger = 0.75f;  // the cell's own deviation, at the horizons beyond one bin
 constexpr float kRows = 0.95f;    // what befalls many cells befalls a column more often than a row
-constexpr float kMovesWith = 1.0f;    // spreads: a cell that moves so far goes with its row in full
-constexpr float kPartOfMost = 0.15f;  // of the largest excess in its row: a smaller one stays out
+constexpr float kMovesWith = 1.0f;   // spreads: a cell that moves so far goes with its row in full
+constexpr float kPartOfMost = 0.5f;  // of the largest excess in its row: a smaller one goes less,
+constexpr float kLeastPart = 0.6f;   // to this part of the score
 
 float larger(float a, float b) { return std::abs(a) >= std::abs(b) ? a : b; }
 Lanes sign_of(Lanes x) { return with_sign(splat(1.0f), x); }
@@ -105,7 +106,22 @@ void Channels::score(const Input& input, model::ThreadTeam& team) {
   });
   for (std::size_t k = 0; k < kHorizons && !without_.has(Part::kShifts); ++k)
     score_shifts(input, k);
+  weigh_by_range(input, team);
   calm_down(input, team);
+}
+
+// What goes back to where it often is counts less.
+void Channels::weigh_by_range(const Input& input, model::ThreadTeam& team) {
+  if (input.range == nullptr || without_.has(Part::kRange)) return;
+  for_cells(team, tail_.size(), [&](std::size_t begin, std::size_t end) {
+    for_lanes(begin, end, [&](auto at) {
+      const Lanes value = load(input.values.data(), at);
+      for (auto* tails : {&tail_, &own_tail_}) {
+        const Lanes tail = load(tails->data(), at);
+        store(tails->data(), at, tail * input.range->weight_at(at, value, tail));
+      }
+    });
+  });
 }
 
 // What is restless at this time of every day counts less.
@@ -243,9 +259,9 @@ void Channels::spread_to(const Input& input, std::size_t k, std::size_t origin, 
   moved /= float(input.views.size());
   const auto share_in = [&](Lanes whole, Lanes most) {
     const Lanes with = moved * sign_of(whole), excess = share * sign_of(whole);
-    const LaneMask goes =
-        observed & (with > none) & (excess > none) & (excess >= kPartOfMost * most);
-    tail = choose(goes, larger(tail, whole * lowest(splat(1.0f), with / kMovesWith)), tail);
+    const LaneMask goes = observed & (with > none) & (excess > none);
+    const Lanes part = clamped(excess / (kPartOfMost * most), splat(kLeastPart), splat(1.0f));
+    tail = choose(goes, larger(tail, whole * part * lowest(splat(1.0f), with / kMovesWith)), tail);
   };
   const auto of_row = [&](const std::vector<float>& rows) {
     if (metrics_ == 1) return splat(rows[origin]);

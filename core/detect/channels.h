@@ -18,6 +18,7 @@
 #include "core/detect/restlessness.h"
 #include "core/detect/state_stream.h"
 #include "core/detect/tails.h"
+#include "core/detect/usual_range.h"
 #include "core/detect/view.h"
 #include "core/detect/volume_scale.h"
 #include "core/model/thread_team.h"
@@ -60,7 +61,9 @@ class Channels {
     std::span<const double> volumes;         // of the cells observed
     const HorizonColumns& centre;            // the volume that each horizon compares with
     const VolumeScale& scale;
-    int second_of_day;  // local
+    int second_of_day;                  // local
+    const UsualRange* range = nullptr;  // of `values`, where it is known
+    std::span<const float> values = {};
   };
 
   Channels(const Network& network, double minimum_share, PartsLeftOut without = {});
@@ -103,6 +106,7 @@ class Channels {
   void spread_to(const Input& input, std::size_t horizon, std::size_t origin, At column);
   void score_shifts(const Input& input, std::size_t horizon);
   void raise(std::size_t cell, float tail);
+  void weigh_by_range(const Input& input, model::ThreadTeam& team);
   void calm_down(const Input& input, model::ThreadTeam& team);
   float gate(float excess) const;
   Lanes gate(Lanes excess) const;

@@ -12,7 +12,7 @@ constexpr int kSlotSeconds = 86400 / DailyProfile::kSlots;
 }  // namespace
 
 DailyProfile::DailyProfile(std::size_t cells)
-    : slots_(kSlots, std::vector<float>(cells, -1.0f)),
+    : slots_(kSlots, std::vector<std::uint16_t>(cells, kNever)),
       sum_(cells, 0.0f),
       count_(cells, 0),
       slots_seen_(cells, 0) {}
@@ -34,27 +34,42 @@ void DailyProfile::enter(int second_of_day) {
 }
 
 void DailyProfile::close_slot() {
-  std::vector<float>& profile = slots_[std::size_t(slot_)];
+  std::vector<std::uint16_t>& profile = slots_[std::size_t(slot_)];
   for (std::size_t cell = 0; cell < sum_.size(); ++cell) {
     if (count_[cell] == 0) continue;
     const float mean = sum_[cell] / float(count_[cell]);
-    profile[cell] = profile[cell] < 0.0f ? mean : profile[cell] + kWeight * (mean - profile[cell]);
+    const float before = profile[cell] == kNever ? mean : lengthened(profile[cell]);
+    profile[cell] = shortened(before + kWeight * (mean - before));
     sum_[cell] = 0.0f;
     count_[cell] = 0;
     if (slots_seen_[cell] >= 2 * kSlots || ++slots_seen_[cell] < 2 * kSlots) continue;
     // Slots it was never seen in have what the others have on average.
     float total = 0.0f, known = 0.0f;
     for (const auto& other : slots_)
-      if (other[cell] >= 0.0f) total += other[cell], known += 1.0f;
+      if (other[cell] != kNever) total += lengthened(other[cell]), known += 1.0f;
     for (auto& other : slots_)
-      if (other[cell] < 0.0f) other[cell] = total / known;
+      if (other[cell] == kNever) other[cell] = shortened(total / known);
     activated_.push_back(std::uint32_t(cell));
+  }
+}
+
+// Version 2 has them as floats, negative where never seen.
+void DailyProfile::read_wide(StateStream& stream) {
+  for (auto& slot : slots_) {
+    std::vector<float> wide(slot.size(), -1.0f);
+    stream.per_cell(wide);
+    for (std::size_t cell = 0; cell < slot.size(); ++cell)
+      slot[cell] = wide[cell] < 0.0f ? kNever : shortened(wide[cell]);
   }
 }
 
 void DailyProfile::exchange(StateStream& stream) {
   stream.number(slot_, -1, kSlots - 1);
-  for (auto& slot : slots_) stream.per_cell(slot);
+  if (stream.version() < 3) {
+    read_wide(stream);
+  } else {
+    for (auto& slot : slots_) stream.per_cell(slot);
+  }
   stream.per_cell(sum_);
   stream.per_cell(count_);
   stream.per_cell(slots_seen_);

@@ -23,7 +23,8 @@ class DailyProfile {
   bool active(std::size_t cell) const { return slots_seen_[cell] >= 2 * kSlots; }
   // Of an active cell, else 0; between the middles of slots on a straight line.
   float value(std::size_t cell) const {
-    return active(cell) ? (1.0f - share_) * slots_[left_][cell] + share_ * slots_[right_][cell]
+    return active(cell) ? (1.0f - share_) * lengthened(slots_[left_][cell]) +
+                              share_ * lengthened(slots_[right_][cell])
                         : 0.0f;
   }
   template <class At>
@@ -31,10 +32,10 @@ class DailyProfile {
     const LaneMask active = load_bytes(slots_seen_.data(), at) >= 2 * kSlots;
     const Lanes none = {};
     if (!any(active)) return none;
-    return choose(
-        active,
-        (1.0f - share_) * load(slots_[left_].data(), at) + share_ * load(slots_[right_].data(), at),
-        none);
+    return choose(active,
+                  (1.0f - share_) * load_shortened(slots_[left_].data(), at) +
+                      share_ * load_shortened(slots_[right_].data(), at),
+                  none);
   }
   // Cells that became active in the last enter().
   const std::vector<std::uint32_t>& activated() const { return activated_; }
@@ -53,21 +54,24 @@ class DailyProfile {
   template <class F>
   void reexpress(F f) {
     for (auto& slot : slots_)
-      for (float& value : slot)
-        if (value >= 0.0f) value = f(value);
+      for (std::uint16_t& value : slot)
+        if (value != kNever) value = shortened(f(lengthened(value)));
     for (std::size_t cell = 0; cell < sum_.size(); ++cell)
       if (count_[cell] > 0) sum_[cell] = f(sum_[cell] / count_[cell]) * count_[cell];
   }
   void exchange(StateStream& stream);
 
  private:
+  static constexpr std::uint16_t kNever = 0xffff;  // no shortened() number
+
   void close_slot();
+  void read_wide(StateStream& stream);
   void set_place(int second_of_day);
 
   std::int32_t slot_ = -1;  // that is being summed
   std::size_t left_ = 0, right_ = 0;
   float share_ = 0.0f;
-  std::vector<std::vector<float>> slots_;  // negative: never seen
+  std::vector<std::vector<std::uint16_t>> slots_;  // shortened(): they are most of a cell's state
   std::vector<float> sum_;
   std::vector<std::uint8_t> count_, slots_seen_;
   std::vector<std::uint32_t> activated_;

@@ -22,6 +22,7 @@ Detector::Detector(const Network& network, DetectorOptions options)
       profile_(places_.row.size()),
       level_(places_.row.size(), 86400.0 / network.bin_seconds),
       seasonal_(places_.row.size(), 86400.0 / network.bin_seconds),
+      range_(places_.row.size(), 86400.0 / network.bin_seconds),
       low_rank_(network.shape(), options.model, network.bin_seconds),
       plain_(places_.row.size(), places_, 86400.0 / network.bin_seconds),
       daily_(places_.row.size(), places_, 86400.0 / network.bin_seconds),
@@ -130,7 +131,9 @@ void Detector::bands(std::size_t begin, std::size_t end, float tail, float* low,
                      daily_.tails(0).deviations_at(at, to, up) * daily * daily_unit);
     };
     const Lanes middle = centre_value_at(0, at);
-    store(low, at, scale_.volume_of(highest(Lanes{}, middle - reach(tail, false))));
+    // A fall into the usual range would have to be twice as far out: it stays under.
+    const Lanes bottom = lowest(middle - reach(tail, false), range_.low_at(at));
+    store(low, at, scale_.volume_of(highest(Lanes{}, bottom)));
     store(high, at, scale_.volume_of(lowest(splat(kLargestValue), middle + reach(rise, true))));
   });
 }

@@ -17,6 +17,7 @@
 #include "core/detect/report.h"
 #include "core/detect/standardizer.h"
 #include "core/detect/state_stream.h"
+#include "core/detect/usual_range.h"
 #include "core/detect/view.h"
 #include "core/detect/volume_scale.h"
 #include "core/model/options.h"
@@ -73,7 +74,9 @@ class Detector {
             slice_->values,
             centre_,
             scale_,
-            second_of_day_};
+            second_of_day_,
+            &range_,
+            value_};
   }
   void set_lessons(std::size_t begin, std::size_t end);
   template <class At>
@@ -90,6 +93,7 @@ class Detector {
   VolumeScale scale_;
   DailyProfile profile_;
   Standardizer level_, seasonal_;  // of the values; of what the daily profile leaves
+  UsualRange range_;
   LowRankView low_rank_;
   View plain_, daily_;  // of what the low-rank part leaves; of what the profile leaves
   std::array<const View*, 2> views_ = {&plain_, &daily_};

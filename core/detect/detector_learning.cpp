@@ -45,6 +45,7 @@ void Detector::learn(std::span<const std::uint32_t> flagged) {
   }
   if (!options_.without.has(Part::kLowRank)) low_rank_.end_bin(team_);
   level_.end_bin();
+  range_.end_bin();
   seasonal_.end_bin();
   learn_volume(volume, seen);
 }
@@ -79,6 +80,7 @@ void Detector::learn_at(At at) {
 
   const LaneMask learned = measured & ~held;
   const Lanes value = load(value_.data(), at);
+  range_.learn_at(at, value, level_.spread_at(at), known);
   level_.learn_at(at, value, learned);
   seasonal_.learn_at(at, value - profile_.value_at(at), learned);
   profile_.learn_at(at, value, learned);
@@ -107,6 +109,7 @@ void Detector::adopt_scale() {
     seasonal_.rescale(cell, moved(std::max(0.0f, sum)) - moved_profile, slope);
   }
   profile_.reexpress(moved);
+  range_.reexpress([&](float value) { return moved(std::max(0.0f, value)); });
 }
 
 void Detector::exchange(StateStream& stream) {
@@ -115,6 +118,7 @@ void Detector::exchange(StateStream& stream) {
   profile_.exchange(stream);
   level_.exchange(stream);
   seasonal_.exchange(stream);
+  range_.exchange(stream);
   low_rank_.exchange(stream);
   plain_.exchange(stream);
   daily_.exchange(stream);

@@ -12,13 +12,17 @@ namespace {
 
 constexpr float kStay = 0.6f;            // of the threshold: above it a cell keeps its event open
 constexpr double kBack = 0.25;           // of the largest excess: below it a cell is back
+constexpr double kCentral = 0.6;         // of the excess flagged: what it turns around
+constexpr double kCompanion = 0.1;       // of the largest excess flagged: a smaller one stays out
 constexpr std::size_t kMostOpen = 1000;  // events
 constexpr std::size_t kNone = ~std::size_t{0};
 
 // Still above the lower level, in the same direction, and not nearly back.
-bool is_live(const EventCell& peak, float score, double excess, float threshold) {
+bool is_live(const EventCell& peak, std::uint32_t cell, const ScoredSlice& slice) {
+  const float score = slice.score[cell];
+  const double excess = double(slice.observed[cell]) - double(slice.expected[cell]);
   const double most = peak.observed - peak.expected;
-  return std::abs(score) >= kStay * threshold && (score >= 0) == (most >= 0) &&
+  return std::abs(score) >= kStay * slice.threshold && (score >= 0) == (most >= 0) &&
          excess * most >= kBack * most * most;
 }
 
@@ -71,8 +75,7 @@ void EventTracker::follow(OpenEvent& open, const ScoredSlice& slice) {
     const float score = slice.score[member.cell];
     if (std::isnan(score)) continue;
     seen = true;
-    const double excess = double(slice.observed[member.cell]) - double(slice.expected[member.cell]);
-    if (!is_live(member.peak, score, excess, slice.threshold)) continue;
+    if (!is_live(member.peak, member.cell, slice)) continue;
     live = true;
     add(open, member.cell, slice);
   }
@@ -107,6 +110,56 @@ void EventTracker::add(OpenEvent& open, std::uint32_t cell, const ScoredSlice& s
   }
   open.event.peak_score = std::max(open.event.peak_score, score);
   open.event.updated = slice.time;
+}
+
+// Cells nearly over the threshold that move the same way in the row or column that most of several
+// flagged ones lie in (of a fall: the row and the column of a node), and are not small beside them,
+// are part of what happened.
+void EventTracker::add_companions(OpenEvent& open, std::span<const std::uint32_t> flagged,
+                                  const ScoredSlice& slice) {
+  if (flagged.size() < 2) return;
+  const std::size_t nodes = network_.nodes.size(), metrics = network_.metrics.size();
+  const auto size_of = [&](std::size_t cell) {
+    return std::abs(double(slice.observed[cell]) - double(slice.expected[cell]));
+  };
+  struct Line {
+    double excess = 0.0;
+    int cells = 0;
+    void add(double size) { excess += size, ++cells; }
+    bool central(double all) const { return cells > 1 && excess >= kCentral * all; }
+  };
+  for (bool up : {true, false}) {
+    double most = 0.0, all = 0.0;
+    std::vector<Line> rows(nodes), columns(nodes);
+    for (std::uint32_t cell : flagged) {
+      if ((slice.score[cell] >= 0) != up) continue;
+      const double size = size_of(cell);
+      most = std::max(most, size);
+      all += size;
+      rows[row_of(cell)].add(size);
+      columns[column_of(cell)].add(size);
+    }
+    if (!(all > 0.0)) continue;
+    const auto look_at = [&](std::size_t origin, std::size_t destination) {
+      for (std::size_t m = 0; m < metrics; ++m) {
+        const std::size_t cell = (origin * nodes + destination) * metrics + m;
+        const float score = slice.score[cell];
+        const double size = size_of(cell);
+        if ((score >= 0) == up && std::abs(score) >= kStay * slice.threshold &&
+            size >= kCompanion * most && size <= most)
+          add(open, std::uint32_t(cell), slice);
+      }
+    };
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const Line both{rows[node].excess + columns[node].excess,
+                      rows[node].cells + columns[node].cells};
+      const bool silent = !up && both.central(all);
+      if (silent || rows[node].central(all))
+        for (std::size_t other = 0; other < nodes; ++other) look_at(node, other);
+      if (silent || columns[node].central(all))
+        for (std::size_t other = 0; other < nodes; ++other) look_at(other, node);
+    }
+  }
 }
 
 void EventTracker::describe(OpenEvent& open) const {
@@ -180,6 +233,12 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
     add(open_[found->second], cell, slice);
     open_[found->second].quiet = 0;
   }
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    std::vector<std::uint32_t> own;
+    for (std::size_t k = 0; k < went.size(); ++k)
+      if (went[k] == i) own.push_back(slice.flagged[k]);
+    add_companions(open_[i], own, slice);
+  }
   std::vector<EventUpdate> updates;
   const std::size_t known = open_.size();
   for (const auto& [group_root, cells] : fresh) {
@@ -189,6 +248,7 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
     open.event.since = open.event.opened = slice.time;
     open.scored_cells = slice.scored_cells;
     for (std::uint32_t cell : cells) add(open, cell, slice);
+    add_companions(open, cells, slice);
     event_of_root.emplace(group_root, open_.size());
     open_.push_back(std::move(open));
   }
@@ -201,7 +261,8 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
   for (OpenEvent& open : open_)
     for (const Member& member : open.members)
       if (std::binary_search(slice.settled.begin(), slice.settled.end(), member.cell) &&
-          member.peak.score >= 0.999 * open.event.peak_score)
+          member.peak.score >= 0.999 * open.event.peak_score &&
+          is_live(member.peak, member.cell, slice))
         open.settled = true;
 
   for (std::size_t i = 0; i < open_.size(); ++i) {
@@ -228,25 +289,25 @@ std::vector<Event> EventTracker::open_events() const {
   return events;
 }
 
-void EventTracker::exchange(StateStream& stream, bool with_pending) {
-  exchange_list(stream, open_, kMostOpen, with_pending);
-  if (with_pending) exchange_list(stream, pending_, kMostPending, with_pending);
+void EventTracker::exchange(StateStream& stream) {
+  exchange_list(stream, open_, kMostOpen);
+  if (stream.version() >= 3) exchange_list(stream, pending_, kMostPending);
 }
 
 void EventTracker::exchange_list(StateStream& stream, std::vector<OpenEvent>& list,
-                                 std::size_t most, bool with_pending) {
+                                 std::size_t most) {
   std::uint64_t count = list.size();
   stream.number(count, std::uint64_t{0}, std::uint64_t{most});
   if (stream.reading()) list.clear();
   for (std::uint64_t i = 0; i < count && !stream.failed(); ++i) {
     if (stream.reading()) list.emplace_back();
-    exchange_event(stream, list[std::size_t(i)], with_pending);
+    exchange_event(stream, list[std::size_t(i)]);
   }
   if (stream.reading() && !stream.failed())
     for (OpenEvent& open : list) describe(open);
 }
 
-void EventTracker::exchange_event(StateStream& stream, OpenEvent& open, bool with_pending) {
+void EventTracker::exchange_event(StateStream& stream, OpenEvent& open) {
   stream.text(open.event.id, 64);
   stream.text(open.event.summary);
   auto shape = std::uint8_t(open.event.shape);
@@ -258,7 +319,7 @@ void EventTracker::exchange_event(StateStream& stream, OpenEvent& open, bool wit
   open.event.up = up != 0;
   open.settled = settled != 0;
   stream.number(open.event.opened);
-  if (with_pending) {
+  if (stream.version() >= 3) {
     stream.number(open.event.since);
   } else {
     open.event.since = open.event.opened;

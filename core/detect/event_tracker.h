@@ -40,8 +40,7 @@ class EventTracker {
   std::vector<Event> open_events() const;
   std::size_t open_count() const { return open_.size(); }
   std::vector<Event> pending_events() const;
-  // with_pending: false only for reading states from before there were pending events.
-  void exchange(StateStream& stream, bool with_pending = true);
+  void exchange(StateStream& stream);
 
  private:
   struct Member {
@@ -67,6 +66,8 @@ class EventTracker {
   std::size_t root(std::size_t node);
   void join(std::size_t a, std::size_t b);
   void add(OpenEvent& open, std::uint32_t cell, const ScoredSlice& slice);
+  void add_companions(OpenEvent& open, std::span<const std::uint32_t> flagged,
+                      const ScoredSlice& slice);
   void describe(OpenEvent& open) const;
   std::string id_of(EpochSeconds opened, std::vector<std::uint32_t> cells) const;
   void watch(const ScoredSlice& slice, const EventOfRoot& event_of_root, std::size_t known);
@@ -74,9 +75,8 @@ class EventTracker {
                       std::size_t known);
   std::size_t event_met(std::uint32_t cell, const EventOfRoot& event_of_root);
   std::vector<std::uint32_t> suspicious(const ScoredSlice& slice) const;
-  void exchange_list(StateStream& stream, std::vector<OpenEvent>& list, std::size_t most,
-                     bool with_pending);
-  void exchange_event(StateStream& stream, OpenEvent& open, bool with_pending);
+  void exchange_list(StateStream& stream, std::vector<OpenEvent>& list, std::size_t most);
+  void exchange_event(StateStream& stream, OpenEvent& open);
 
   Network network_;
   std::uint32_t close_after_, unseen_limit_;

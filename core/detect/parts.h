@@ -14,7 +14,8 @@ enum class Part : std::uint8_t {
   kShares,
   kLonger,
   kShifts,
-  kCalm
+  kCalm,
+  kRange
 };
 
 class PartsLeftOut {

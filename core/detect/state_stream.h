@@ -36,8 +36,16 @@ struct Rearrangement {
 
 class StateStream {
  public:
-  explicit StateStream(ByteWriter& out) : out_(&out) {}
-  StateStream(ByteReader& in, const Rearrangement& map) : in_(&in), map_(&map) {}
+  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kOldest = 2;  // still read
+
+  explicit StateStream(ByteWriter& out, std::uint32_t version = kVersion)
+      : out_(&out), version_(version) {}
+  StateStream(ByteReader& in, const Rearrangement& map, std::uint32_t version = kVersion)
+      : in_(&in), map_(&map), version_(version) {}
+
+  // Of the bytes. 3 has what 2 has not: pending events, usual ranges, profiles in 16 bits.
+  std::uint32_t version() const { return version_; }
 
   bool reading() const { return in_ != nullptr; }
   bool failed() const { return failed_ || (in_ && in_->failed()); }
@@ -154,6 +162,7 @@ class StateStream {
   ByteWriter* out_ = nullptr;
   ByteReader* in_ = nullptr;
   const Rearrangement* map_ = nullptr;
+  std::uint32_t version_ = kVersion;
   bool failed_ = false;
 };
 
