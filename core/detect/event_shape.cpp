@@ -135,7 +135,7 @@ NamedShape name_shape(const EventFacts& facts, int nodes) {
   named.origin = top.origin;
   named.destination = top.destination;
   named.shape = named.up ? Shape::kSpike : Shape::kDrop;
-  if (facts.settled && (named.up || top.observed > kGone * top.expected))
+  if (facts.lasting && (named.up || top.observed > kGone * top.expected))
     named.shape = Shape::kLevel;
   return named;
 }

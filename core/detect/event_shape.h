@@ -14,7 +14,7 @@ namespace outlierd::detect {
 struct EventFacts {
   const std::vector<EventCell>* cells = nullptr;
   std::size_t scored_cells = 0;  // of the network, when it opened
-  bool settled = false;          // the level rule accepted its strongest cell
+  bool lasting = false;          // the level rule accepted its strongest cell, or it lasted
 };
 
 struct NamedShape {

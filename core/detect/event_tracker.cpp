@@ -11,6 +11,7 @@ namespace outlierd::detect {
 namespace {
 
 constexpr float kStay = 0.6f;            // of the threshold: above it a cell keeps its event open
+constexpr EpochSeconds kLasting = 3600;  // seconds: what is out for so long is a level
 constexpr double kBack = 0.25;           // of the largest excess: below it a cell is back
 constexpr double kCentral = 0.6;         // of the excess flagged: what it turns around
 constexpr double kCompanion = 0.1;       // of the largest excess flagged: a smaller one stays out
@@ -179,7 +180,8 @@ void EventTracker::describe(OpenEvent& open) const {
     list->erase(std::unique(list->begin(), list->end()), list->end());
   }
   if (event.cells.empty()) return;  // its nodes are gone; what was said of it stays
-  const NamedShape named = name_shape({&event.cells, std::size_t(open.scored_cells), open.settled},
+  const bool lasting = open.settled || event.updated - event.opened >= kLasting;
+  const NamedShape named = name_shape({&event.cells, std::size_t(open.scored_cells), lasting},
                                       int(network_.nodes.size()));
   event.shape = named.shape;
   event.up = named.up;
