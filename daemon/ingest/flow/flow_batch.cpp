@@ -41,7 +41,7 @@ void FlowBatch::clear() {
 // Copied from many blanks at once: g++ makes a single one with instructions that take longer than
 // all the rest of decoding a record.
 FlowRecord* FlowBatch::append(std::size_t count, std::uint32_t sampling_rate) {
-  static const std::array<FlowRecord, 32> kBlanks{};
+  static const std::array<FlowRecord, 8> kBlanks{};
   const std::size_t before = records.size();
   for (std::size_t left = count; left > 0;) {
     const std::size_t some = std::min(left, kBlanks.size());

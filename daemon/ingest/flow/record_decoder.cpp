@@ -24,6 +24,7 @@ template <class Visit>
 void each(const Column& column, const Visit& visit) {
   const std::byte* in = column.in;
   std::byte* out = column.out;
+#pragma GCC unroll 4
   for (std::size_t k = 0; k < column.count; ++k) {
     visit(in, out);
     in += column.stride;
