@@ -68,17 +68,31 @@ class PrefixMap::Builder {
     std::array<std::uint32_t, kSlots> slots;
     slots.fill(outer);
     fill(prefixes, depth, 8, slots);
-    Chunk chunk;
-    chunk.first = std::uint32_t(map_.entries_.size());
+    std::array<std::uint64_t, 4> changes{};
+    std::array<std::uint8_t, 4> before{};
+    std::vector<std::uint32_t> values;  // between the changes
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
-      if (slot % 64 == 0)
-        chunk.before[slot / 64] = std::uint16_t(map_.entries_.size() - chunk.first);
+      if (slot % 64 == 0) before[slot / 64] = std::uint8_t(values.size());
       if (slot > 0 && slots[slot] == slots[slot - 1]) continue;
-      chunk.changes[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      map_.entries_.push_back(slots[slot]);
+      changes[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      values.push_back(slots[slot]);
     }
-    map_.chunks_.push_back(chunk);
-    return kChunk | std::uint32_t(map_.chunks_.size() - 1);
+    const auto below = std::size_t(std::count_if(
+        values.begin(), values.end(), [](std::uint32_t value) { return (value & kChunk) != 0; }));
+    const std::size_t begin = map_.units_.size(), size = kEntries + values.size() + 2 * below;
+    map_.units_.resize(begin + (size + kLineUnits - 1) / kLineUnits * kLineUnits);
+    std::uint16_t* units = map_.units_.data() + begin;
+    std::memcpy(units, changes.data(), sizeof changes);
+    std::memcpy(units + kBefore, before.data(), sizeof before);
+    std::size_t next = kEntries + values.size();
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      units[kEntries + k] = std::uint16_t(values[k] & kChunk ? kBelow | next : values[k]);
+      if (!(values[k] & kChunk)) continue;
+      const std::uint32_t line = values[k] & ~kChunk;
+      std::memcpy(units + next, &line, sizeof line);
+      next += 2;
+    }
+    return kChunk | std::uint32_t(begin / kLineUnits);
   }
 
   PrefixMap& map_;
@@ -93,13 +107,12 @@ PrefixMap::PrefixMap(std::vector<PrefixValue> prefixes) {
   Builder builder(*this);
   builder.root(std::span(prefixes).first(fours), root4_);
   builder.root(std::span(prefixes).subspan(fours), root6_);
-  chunks_.shrink_to_fit();
-  entries_.shrink_to_fit();
+  units_.shrink_to_fit();
 }
 
 std::size_t PrefixMap::bytes() const {
-  return (root4_.capacity() + root6_.capacity() + entries_.capacity()) * sizeof(std::uint32_t) +
-         chunks_.capacity() * sizeof(Chunk);
+  return (root4_.capacity() + root6_.capacity()) * sizeof(std::uint32_t) +
+         units_.capacity() * sizeof(std::uint16_t);
 }
 
 }  // namespace outlierd
