@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/traffic/exporter_clock.h"
 #include "core/traffic/node_map.h"
 #include "core/traffic/talkers.h"
@@ -64,7 +65,7 @@ struct ExporterTally {  // of one exporter since the harvest before
 
 struct BinTotals {
   EpochSeconds time = 0;
-  std::vector<double> cells;  // as a Slice of the network is laid out
+  AlignedDoubles cells;  // as a Slice of the network is laid out
   std::uint64_t records = 0;
 };
 
