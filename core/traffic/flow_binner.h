@@ -105,7 +105,7 @@ class FlowBinner {
   Exporter& exporter_of(const FlowHeader& header);
   Exporter& begin_exporter(const FlowHeader& header);
   void add_batch(const FlowHeader& header, Exporter& exporter, std::span<const FlowRecord> records);
-  double rate_of(const FlowRecord& record, const ExporterTally& tally) const;
+  std::uint32_t rate_of(const FlowRecord& record, const ExporterTally& tally) const;
   BinTotals* bin_at(std::int64_t milliseconds);
   void spread(const FlowRecord& record, std::int64_t start, std::int64_t end, std::size_t cell,
               double rate, ExporterTally& tally);

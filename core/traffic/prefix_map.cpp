@@ -6,7 +6,7 @@
 namespace outlierd {
 namespace {
 
-constexpr std::size_t kRootSlots = 65536, kSlots = 256;
+constexpr std::size_t kRootSlots = 65536;
 
 void clear_beyond(IpAddress& address, int length) {
   for (int byte = 0; byte < 16; ++byte) {
@@ -68,31 +68,36 @@ class PrefixMap::Builder {
     std::array<std::uint32_t, kSlots> slots;
     slots.fill(outer);
     fill(prefixes, depth, 8, slots);
-    std::array<std::uint64_t, 4> changes{};
-    std::array<std::uint8_t, 4> before{};
-    std::vector<std::uint32_t> values;  // between the changes
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
-      if (slot % 64 == 0) before[slot / 64] = std::uint8_t(values.size());
-      if (slot > 0 && slots[slot] == slots[slot - 1]) continue;
-      changes[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      values.push_back(slots[slot]);
+    std::vector<std::uint8_t> changes;
+    for (std::size_t slot = 1; slot < kSlots; ++slot)
+      if (slots[slot] != slots[slot - 1]) changes.push_back(std::uint8_t(slot));
+    if (changes.size() > kChanges) return lay_out(slots, {}, kDense);
+    std::vector<std::uint32_t> values = {slots[0]};
+    for (std::uint8_t slot : changes) values.push_back(slots[slot]);
+    values.resize(kChanges + 1, values.back());
+    changes.resize(2 * kEntries, 255);
+    return lay_out(values, changes, 0);
+  }
+
+  // What leads to the chunk.
+  std::uint32_t lay_out(std::span<const std::uint32_t> values,
+                        std::span<const std::uint8_t> changes, std::uint32_t kind) {
+    std::vector<std::uint16_t> units(changes.size() / 2);
+    std::copy(changes.begin(), changes.end(), reinterpret_cast<std::uint8_t*>(units.data()));
+    std::size_t next = units.size() + values.size();
+    for (std::uint32_t value : values) {
+      units.push_back(std::uint16_t(value & kChunk ? kBelow | next : value));
+      if (value & kChunk) next += 2;
     }
-    const auto below = std::size_t(std::count_if(
-        values.begin(), values.end(), [](std::uint32_t value) { return (value & kChunk) != 0; }));
-    const std::size_t begin = map_.units_.size(), size = kEntries + values.size() + 2 * below;
-    map_.units_.resize(begin + (size + kLineUnits - 1) / kLineUnits * kLineUnits);
-    std::uint16_t* units = map_.units_.data() + begin;
-    std::memcpy(units, changes.data(), sizeof changes);
-    std::memcpy(units + kBefore, before.data(), sizeof before);
-    std::size_t next = kEntries + values.size();
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      units[kEntries + k] = std::uint16_t(values[k] & kChunk ? kBelow | next : values[k]);
-      if (!(values[k] & kChunk)) continue;
-      const std::uint32_t line = values[k] & ~kChunk;
-      std::memcpy(units + next, &line, sizeof line);
-      next += 2;
+    for (std::uint32_t value : values) {
+      if (!(value & kChunk)) continue;
+      units.resize(units.size() + 2);
+      std::memcpy(&units[units.size() - 2], &value, sizeof value);
     }
-    return kChunk | std::uint32_t(begin / kLineUnits);
+    const std::size_t begin = map_.units_.size();
+    units.resize((units.size() + kLineUnits - 1) / kLineUnits * kLineUnits);
+    map_.units_.insert(map_.units_.end(), units.begin(), units.end());
+    return kChunk | kind | std::uint32_t(begin / kLineUnits);
   }
 
   PrefixMap& map_;
