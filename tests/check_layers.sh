@@ -10,7 +10,7 @@ forbid() {  # forbid <folder> <pattern> <why>
   fi
 }
 forbid core 'boost/|nlohmann/|yaml-cpp/|spdlog/|sqlite3|config/|daemon/|tests/' 'may know only Eigen, std and std::expected'
-# core/model/aligned.cpp alone may give the system advice about memory (sys/mman.h).
+# core/aligned.cpp alone may give the system advice about memory (sys/mman.h).
 forbid core 'iostream|fstream|filesystem|chrono|unistd|sys/[^m]|sys/m[^m]' 'does no input or output and reads no clock'
 forbid config 'boost/|nlohmann/|spdlog/|sqlite3|daemon/|tests/' 'may know only yaml-cpp and core'
 forbid daemon 'tests/' 'may not know its tests'

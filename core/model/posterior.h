@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 #include "core/model/packed.h"
 #include "core/traffic/slice.h"
 

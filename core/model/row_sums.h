@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 #include "core/model/kernels.h"
 
 namespace outlierd::model {

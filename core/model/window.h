@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 #include "core/traffic/slice.h"
 
 namespace outlierd::model {

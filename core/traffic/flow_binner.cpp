@@ -92,7 +92,7 @@ void FlowBinner::add(const FlowHeader& header, std::span<const FlowRecord> recor
 }
 
 // The factor to correct by; 0: unknown, and the policy is to leave such records out.
-double FlowBinner::rate_of(const FlowRecord& record, const ExporterTally& tally) const {
+std::uint32_t FlowBinner::rate_of(const FlowRecord& record, const ExporterTally& tally) const {
   if (record.sampling_rate > 0) return record.sampling_rate;
   switch (options_.unknown_rate) {
     case UnknownRate::kAssume:
@@ -102,7 +102,7 @@ double FlowBinner::rate_of(const FlowRecord& record, const ExporterTally& tally)
     case UnknownRate::kReject:
       break;
   }
-  return 0.0;
+  return 0;
 }
 
 // Three passes, so that the waits for memory of one pass overlap: nodes; which bin and cell; sums.
@@ -119,6 +119,7 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
   const std::int64_t stamped = header.export_time >= 0 ? header.export_time : header.received;
   const std::int64_t latest = header.received + options_.early_milliseconds;
   const std::size_t metrics = options_.metrics.size();
+  double binned = 0.0;
   for (std::size_t k = 0; k < records.size(); ++k) {
     const FlowRecord& record = records[k];
     cells[k] = kNowhere;
@@ -126,16 +127,16 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
       ++tally.egress_records;
       continue;
     }
-    const double rate = rates[k] = rate_of(record, tally);
+    const std::uint32_t known_rate = rate_of(record, tally);
     if (record.sampling_rate > 0) tally.sampling_rate = record.sampling_rate;
-    if (rate == 0.0) {
+    if (known_rate == 0) {
       ++tally.unknown_rate_records;
       tally.unknown_rate_bytes += double(record.bytes);
       if (tally.origin_left_out.empty()) tally.origin_left_out.resize(options_.nodes);
       if (origins[k] != NodeMap::kUnmapped) ++tally.origin_left_out[origins[k]];
       continue;
     }
-    const double bytes = double(record.bytes) * rate;
+    const double rate = rates[k] = known_rate, bytes = double(record.bytes) * rate;
     if (origins[k] == NodeMap::kUnmapped || destinations[k] == NodeMap::kUnmapped) {
       ++tally.unmapped_records;
       tally.unmapped_bytes += bytes;
@@ -157,7 +158,7 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
         continue;
       }
     }
-    tally.bytes += bytes;
+    binned += bytes;
     tally.origin_bytes[origins[k]] += bytes;
     sampler_.add(bytes, record, std::uint32_t(pair), current_->time);
     if (start < current_begin_) {
@@ -167,7 +168,9 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
     cells[k] = pair * metrics;
     bins[k] = current_;
     __builtin_prefetch(&current_->cells[cells[k]], 1);
+    __builtin_prefetch(&current_->cells[cells[k]] + metrics - 1, 1);
   }
+  tally.bytes += binned;
   for (std::size_t k = 0; k < records.size(); ++k) {
     if (cells[k] == kNowhere) continue;
     ++bins[k]->records;

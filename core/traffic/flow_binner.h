@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/traffic/exporter_clock.h"
 #include "core/traffic/node_map.h"
 #include "core/traffic/talkers.h"
@@ -64,7 +65,7 @@ struct ExporterTally {  // of one exporter since the harvest before
 
 struct BinTotals {
   EpochSeconds time = 0;
-  std::vector<double> cells;  // as a Slice of the network is laid out
+  AlignedDoubles cells;  // as a Slice of the network is laid out
   std::uint64_t records = 0;
 };
 
@@ -104,7 +105,7 @@ class FlowBinner {
   Exporter& exporter_of(const FlowHeader& header);
   Exporter& begin_exporter(const FlowHeader& header);
   void add_batch(const FlowHeader& header, Exporter& exporter, std::span<const FlowRecord> records);
-  double rate_of(const FlowRecord& record, const ExporterTally& tally) const;
+  std::uint32_t rate_of(const FlowRecord& record, const ExporterTally& tally) const;
   BinTotals* bin_at(std::int64_t milliseconds);
   void spread(const FlowRecord& record, std::int64_t start, std::int64_t end, std::size_t cell,
               double rate, ExporterTally& tally);

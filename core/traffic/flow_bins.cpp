@@ -164,7 +164,7 @@ bool FlowBins::restore(std::span<const std::byte> bytes, std::int64_t now) {
     const auto time = body.number<EpochSeconds>();
     const bool whole = body.number<std::uint8_t>() != 0;
     if (body.number<std::uint64_t>() != cells || body.failed()) return false;
-    std::vector<double> values(cells);
+    AlignedDoubles values(cells);
     body.numbers(std::span(values));
     if (body.failed()) return false;
     if (closed_through_ && time <= *closed_through_) continue;

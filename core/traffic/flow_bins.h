@@ -62,7 +62,7 @@ class FlowBins {
 
  private:
   struct OpenBin {
-    std::vector<double> cells;
+    AlignedDoubles cells;
     std::vector<Talker> talkers;
     std::int64_t first = 0, last = 0;  // when records came for it
     bool whole = false;                // restored: it lacks nothing of note

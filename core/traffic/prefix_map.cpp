@@ -6,7 +6,7 @@
 namespace outlierd {
 namespace {
 
-constexpr std::size_t kRootSlots = 65536, kSlots = 256;
+constexpr std::size_t kRootSlots = 65536;
 
 void clear_beyond(IpAddress& address, int length) {
   for (int byte = 0; byte < 16; ++byte) {
@@ -68,17 +68,36 @@ class PrefixMap::Builder {
     std::array<std::uint32_t, kSlots> slots;
     slots.fill(outer);
     fill(prefixes, depth, 8, slots);
-    Chunk chunk;
-    chunk.first = std::uint32_t(map_.entries_.size());
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
-      if (slot % 64 == 0)
-        chunk.before[slot / 64] = std::uint16_t(map_.entries_.size() - chunk.first);
-      if (slot > 0 && slots[slot] == slots[slot - 1]) continue;
-      chunk.changes[slot / 64] |= std::uint64_t{1} << (slot % 64);
-      map_.entries_.push_back(slots[slot]);
+    std::vector<std::uint8_t> changes;
+    for (std::size_t slot = 1; slot < kSlots; ++slot)
+      if (slots[slot] != slots[slot - 1]) changes.push_back(std::uint8_t(slot));
+    if (changes.size() > kChanges) return lay_out(slots, {}, kDense);
+    std::vector<std::uint32_t> values = {slots[0]};
+    for (std::uint8_t slot : changes) values.push_back(slots[slot]);
+    values.resize(kChanges + 1, values.back());
+    changes.resize(2 * kEntries, 255);
+    return lay_out(values, changes, 0);
+  }
+
+  // What leads to the chunk.
+  std::uint32_t lay_out(std::span<const std::uint32_t> values,
+                        std::span<const std::uint8_t> changes, std::uint32_t kind) {
+    std::vector<std::uint16_t> units(changes.size() / 2);
+    std::copy(changes.begin(), changes.end(), reinterpret_cast<std::uint8_t*>(units.data()));
+    std::size_t next = units.size() + values.size();
+    for (std::uint32_t value : values) {
+      units.push_back(std::uint16_t(value & kChunk ? kBelow | next : value));
+      if (value & kChunk) next += 2;
     }
-    map_.chunks_.push_back(chunk);
-    return kChunk | std::uint32_t(map_.chunks_.size() - 1);
+    for (std::uint32_t value : values) {
+      if (!(value & kChunk)) continue;
+      units.resize(units.size() + 2);
+      std::memcpy(&units[units.size() - 2], &value, sizeof value);
+    }
+    const std::size_t begin = map_.units_.size();
+    units.resize((units.size() + kLineUnits - 1) / kLineUnits * kLineUnits);
+    map_.units_.insert(map_.units_.end(), units.begin(), units.end());
+    return kChunk | kind | std::uint32_t(begin / kLineUnits);
   }
 
   PrefixMap& map_;
@@ -93,13 +112,12 @@ PrefixMap::PrefixMap(std::vector<PrefixValue> prefixes) {
   Builder builder(*this);
   builder.root(std::span(prefixes).first(fours), root4_);
   builder.root(std::span(prefixes).subspan(fours), root6_);
-  chunks_.shrink_to_fit();
-  entries_.shrink_to_fit();
+  units_.shrink_to_fit();
 }
 
 std::size_t PrefixMap::bytes() const {
-  return (root4_.capacity() + root6_.capacity() + entries_.capacity()) * sizeof(std::uint32_t) +
-         chunks_.capacity() * sizeof(Chunk);
+  return (root4_.capacity() + root6_.capacity()) * sizeof(std::uint32_t) +
+         units_.capacity() * sizeof(std::uint16_t);
 }
 
 }  // namespace outlierd

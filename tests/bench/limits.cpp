@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 
 #define OUTLIERD_GEMM gemm_baseline
 #include "tests/bench/gemm_body.h"
@@ -60,7 +60,7 @@ Limits measure_limits(int threads) {
   const double flops = best_rate(threads, kRounds, 2.0 * kSize * kSize * kSize * kTimes,
                                  [&](int k) { sink[std::size_t(k)] = gemm(kSize, kTimes); });
 
-  std::vector<model::AlignedDoubles> arrays(std::size_t(threads) * 3);
+  std::vector<AlignedDoubles> arrays(std::size_t(threads) * 3);
   for (auto& array : arrays) array.assign(kElements, 1.0);
   const double bytes = best_rate(threads, kRounds, 24.0 * double(kElements), [&](int k) {
     double* a = arrays[std::size_t(k) * 3].data();

@@ -19,6 +19,7 @@ missing = [program for program in ("prometheus", "promtool") if not shutil.which
 if missing:
     print("skipped: not installed:", ", ".join(missing))
     sys.exit(77)
+subprocess.run(["promtool", "test", "rules", pathlib.Path(__file__).with_name("exporter_silent.rules.yaml")], check=True)
 
 
 def free_port():

@@ -1,5 +1,6 @@
 #include "daemon/ingest/flow/flow_batch.h"
 
+#include <algorithm>
 #include <array>
 
 namespace outlierd::ingest {
@@ -35,6 +36,20 @@ void FlowBatch::clear() {
   kept.clear();
   *this = FlowBatch{};
   records = std::move(kept);
+}
+
+// Copied from many blanks at once: g++ makes a single one with instructions that take longer than
+// all the rest of decoding a record.
+FlowRecord* FlowBatch::append(std::size_t count, std::uint32_t sampling_rate) {
+  static const std::array<FlowRecord, 8> kBlanks{};
+  const std::size_t before = records.size();
+  for (std::size_t left = count; left > 0;) {
+    const std::size_t some = std::min(left, kBlanks.size());
+    records.insert(records.end(), kBlanks.data(), kBlanks.data() + some);
+    left -= some;
+  }
+  for (std::size_t k = before; k < records.size(); ++k) records[k].sampling_rate = sampling_rate;
+  return records.data() + before;
 }
 
 }  // namespace outlierd::ingest

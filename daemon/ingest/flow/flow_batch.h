@@ -3,6 +3,7 @@
 // could not be used, counted. The caller owns a batch and reuses it: decoding into a warm one
 // allocates nothing.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,8 @@ struct FlowBatch {
 
   // Empties everything, keeping the memory.
   void clear();
+  // So many more, blank but for their rate.
+  FlowRecord* append(std::size_t count, std::uint32_t sampling_rate);
 };
 
 }  // namespace outlierd::ingest

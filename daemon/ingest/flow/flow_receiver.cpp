@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -22,6 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kDatagrams = 64;               // of one system call
 constexpr std::size_t kDatagramBytes = 65536 + 192;  // not a power of two: caches have sets
+constexpr std::size_t kFew = kDatagrams / 2;         // fewer are worth a pause
+constexpr std::size_t kBytesPerMicrosecond = 1000;   // faster than any link that exports flows
+constexpr auto kLongestPause = 4000us;
 constexpr auto kDeliverEvery = 1s;
 constexpr auto kSaveEvery = 60s;
 constexpr int kMostUntaken = 16;
@@ -141,6 +145,8 @@ void FlowReceiver::open() {
   socklen_t length = sizeof granted;
   if (getsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &granted, &length) == 0)
     counters_.buffer_granted = std::size_t(granted) / 2;  // the kernel counts its own share too
+  pause_ = std::min<std::chrono::microseconds>(
+      std::chrono::microseconds(counters_.buffer_granted / kBytesPerMicrosecond), kLongestPause);
   counters_.buffer_requested = options_.receive_buffer;
   const timeval patience{0, 100'000};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -172,7 +178,8 @@ void FlowReceiver::run() {
   auto delivered = Clock::now(), saved = delivered;
   while (!stopping_.load(std::memory_order_relaxed)) {
     follow_orders();
-    read_some();
+    const std::size_t count = read_some();
+    if (count > 0 && count < kFew) std::this_thread::sleep_for(pause_);
     const auto now = Clock::now();
     if (now - delivered < kDeliverEvery && !binner_.turned() && !binner_.full()) continue;
     while (untaken_.load() >= kMostUntaken && !stopping_.load()) std::this_thread::sleep_for(1ms);
@@ -187,7 +194,7 @@ void FlowReceiver::run() {
     }
     deliver(false);
   }
-  while (read_some()) {
+  while (read_some() > 0) {
   }
   deliver(true);
 }
@@ -209,13 +216,13 @@ void FlowReceiver::deliver(bool last) {
   on_harvest_(std::move(delivery));
 }
 
-// False when there was nothing.
-bool FlowReceiver::read_some() {
+// How many datagrams there were.
+std::size_t FlowReceiver::read_some() {
   for (mmsghdr& message : buffers_->messages)
     message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
   const int flags = stopping_.load(std::memory_order_relaxed) ? MSG_DONTWAIT : MSG_WAITFORONE;
   const int count = ::recvmmsg(socket_, buffers_->messages.data(), kDatagrams, flags, nullptr);
-  if (count <= 0) return false;
+  if (count <= 0) return 0;
   const std::int64_t now = now_milliseconds();
   for (std::size_t k = 0; k < std::size_t(count); ++k) {
     const std::size_t size = buffers_->messages[k].msg_len;
@@ -233,7 +240,7 @@ bool FlowReceiver::read_some() {
       take(from, datagram, now);
     }
   }
-  return true;
+  return std::size_t(count);
 }
 
 void FlowReceiver::take(const IpAddress& from, std::span<const std::byte> datagram,

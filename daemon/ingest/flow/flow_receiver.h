@@ -1,14 +1,16 @@
 #pragma once
 // A UDP socket and the thread that reads it: many datagrams a system call, decoded, mapped and
-// binned on the spot, without a lock per record. Once a second, and whenever a bin begins, what has
-// gathered is handed over. Several receivers may share one address (SO_REUSEPORT): the kernel keeps
-// an exporter with one of them.
+// binned on the spot, without a lock per record. Where few come at a time it lets some gather in
+// the kernel's buffer, for no longer than that could fill. Once a second, and whenever a bin
+// begins, what has gathered is handed over. Several receivers may share one address (SO_REUSEPORT):
+// the kernel keeps an exporter with one of them.
 //
 // on_harvest runs on the receiver's thread. What else is public may be called from the network
 // thread. While too many harvests are not yet taken, reading pauses: the kernel's buffer fills.
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -73,7 +75,7 @@ class FlowReceiver {
 
   void open();
   void run();
-  bool read_some();
+  std::size_t read_some();
   void take(const IpAddress& from, std::span<const std::byte> datagram, std::int64_t now);
   void take_lines(const IpAddress& from, std::span<const std::byte> datagram, std::int64_t now);
   void bin(std::int64_t now);
@@ -84,6 +86,7 @@ class FlowReceiver {
   OnHarvest on_harvest_;
   PrefixMap allowed_;
   int socket_ = -1;
+  std::chrono::microseconds pause_{0};  // while datagrams gather
   std::uint16_t port_ = 0;
   std::unique_ptr<Buffers> buffers_;
   FlowDecoder decoder_;

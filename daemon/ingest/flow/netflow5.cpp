@@ -27,9 +27,7 @@ FlowRefusal decode_netflow5(std::span<const std::byte> datagram, FlowBatch& out)
   if (kNetflow5Header + count * kNetflow5Record > datagram.size())
     return out.refusal = FlowRefusal::kBadLength;
 
-  FlowRecord blank;
-  blank.sampling_rate = load16(header + 22) & 0x3fff;
-  out.records.resize(count, blank);
+  out.append(count, load16(header + 22) & 0x3fff);
   const std::byte* in = header + kNetflow5Header;
   const auto time_of = [&](const std::byte* at) {
     return out.export_time - std::int32_t(out.uptime - load32(at));

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 #include "core/model/streaming_factorizer.h"
 #include "tests/support/synthetic.h"
 

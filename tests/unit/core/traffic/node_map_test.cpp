@@ -74,6 +74,30 @@ TEST(PrefixMap, FindsWhatTryingEveryPrefixFinds) {
   }
 }
 
+// From none to all of a chunk's slots, with and without longer prefixes below them: up to twenty
+// changes of the value lie in one cache line, more do not.
+TEST(PrefixMap, FindsEveryAddressOfANetworkThatIsCutIntoFewPiecesOrMany) {
+  for (int seed = 1; seed <= 80; ++seed) {
+    Random random(std::uint64_t(seed) * 31);
+    const int pieces = seed <= 40 ? seed / 2 : random.index(300);
+    std::vector<PrefixValue> prefixes;
+    if (random.chance(0.5)) prefixes.push_back({four(10, 1, 0, 0), 16, 0x7ffe});
+    for (int k = 0; k < pieces; ++k) {
+      const bool longer = random.chance(0.2);
+      prefixes.push_back({four(10, 1, random.index(256), longer ? random.index(256) : 0),
+                          std::uint8_t(longer ? 25 + random.index(8) : 17 + random.index(8)),
+                          std::uint32_t(random.index(0x7fff))});
+    }
+    const PrefixMap map(prefixes);
+    for (int third = 0; third < 256; ++third)
+      for (int last : {0, 1, random.index(256), 255}) {
+        const IpAddress address = four(10, 1, third, last);
+        ASSERT_EQ(map.find(address), by_hand(prefixes, address))
+            << seed << ' ' << address_text(address);
+      }
+  }
+}
+
 TEST(PrefixMap, HalfAMillionPrefixesTakeAFewMegabytes) {
   Random random(5);
   std::vector<PrefixValue> prefixes;

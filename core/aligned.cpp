@@ -1,8 +1,8 @@
-#include "core/model/aligned.h"
+#include "core/aligned.h"
 
 #include <sys/mman.h>  // advice about memory, the one system call of core
 
-namespace outlierd::model {
+namespace outlierd {
 namespace {
 
 constexpr std::align_val_t kCacheLine{64};
@@ -30,4 +30,4 @@ void free_aligned(void* p, std::size_t bytes) {
   ::operator delete(p, is_large(bytes) ? kHugePage : kCacheLine);
 }
 
-}  // namespace outlierd::model
+}  // namespace outlierd

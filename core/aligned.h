@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-namespace outlierd::model {
+namespace outlierd {
 
 void* allocate_aligned(std::size_t bytes);
 void free_aligned(void* p, std::size_t bytes);
@@ -28,4 +28,4 @@ struct CacheLineAllocator {
 
 using AlignedDoubles = std::vector<double, CacheLineAllocator<double>>;
 
-}  // namespace outlierd::model
+}  // namespace outlierd
