@@ -106,6 +106,15 @@ try {
   await page.getByRole('heading', {name: '→ n0500'}).waitFor();
   await sleep(300);
   await picture('part');
+  // The cell of the attack is framed where it is, though the matrix was zoomed and panned before.
+  const dark = await page.locator('.matrix canvas').first().evaluate((canvas, [row, column, size]) => {
+    const margin = {left: 74, top: 74, right: 4};   // as in matrix.ts
+    const cell = (canvas.clientWidth - margin.left - margin.right) / size, scale = canvas.width / canvas.clientWidth;
+    const x = (margin.left + column * cell) * scale, y = (margin.top + (row + 0.5) * cell) * scale;
+    const pixels = canvas.getContext('2d').getImageData(Math.round(x) - 1, Math.round(y), 3, 1).data;
+    return [0, 4, 8].some((at) => pixels[at] + pixels[at + 1] + pixels[at + 2] < 300);
+  }, [20, 60, 120]);
+  assert.ok(dark, 'the flagged cell has its frame');
   const near = await panning(page, client);
   fact(`a part, panning: ${near.rate.toFixed(0)} frames a second here, ${near.own.toFixed(1)} ms of the page's own time a frame`);
   const crumbs = page.locator('.crumbs');
