@@ -333,7 +333,8 @@ TEST(PendingEvents, ACalmSliceInBetweenMakesItAnotherMatter) {
   scene.quiet();
   scene.next();
   scene.set(1, 2, 400.0f, 6.0f);
-  EXPECT_EQ(scene.only().since, scene.time());
+  const Event event = scene.only();
+  EXPECT_EQ(event.since, scene.time());
 }
 
 TEST(PendingEvents, TheOtherDirectionIsAnotherMatter) {
@@ -341,7 +342,8 @@ TEST(PendingEvents, TheOtherDirectionIsAnotherMatter) {
   scene.set(1, 2, 10.0f, 3.5f);
   scene.next();
   scene.set(1, 2, 400.0f, 6.0f);
-  EXPECT_EQ(scene.only().since, scene.time());
+  const Event event = scene.only();
+  EXPECT_EQ(event.since, scene.time());
   EXPECT_TRUE(scene.pending().empty());
 }
 
