@@ -87,8 +87,9 @@ std::string event_page(const Json& event, bool color) {
   line("network", text_at(event, "network"));
   line("state", paint(state.text, state.color, color));
   line("shape", text_at(event, "shape") + ", " + text_at(event, "direction"));
-  if (text_at(event, "since") != text_at(event, "opened") || text_at(event, "state") == "pending")
-    line("since", text_at(event, "since"));
+  const std::string since = text_at(event, "since");
+  if (since != "-" && (since != text_at(event, "opened") || text_at(event, "state") == "pending"))
+    line("since", since);
   line("opened", text_at(event, "state") == "pending" ? "not yet" : text_at(event, "opened"));
   line("updated", text_at(event, "updated"));
   line("closed", text_at(event, "closed"));

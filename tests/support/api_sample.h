@@ -53,7 +53,7 @@ inline Event sample_event(std::string id, EpochSeconds opened, int cells = 2) {
   event.id = std::move(id);
   event.shape = Shape::kDdos;
   event.summary = "2 origins send 4.1x the expected traffic to N1";
-  event.opened = event.updated = opened;
+  event.since = event.opened = event.updated = opened;
   event.peak_score = 12.4;
   event.excess = 5120.0;
   event.origins = {0, 2};

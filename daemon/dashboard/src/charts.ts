@@ -57,7 +57,7 @@ const axisText = () => ({color: colors().soft, fontSize: 11});
 export function timeAxis(from?: number, to?: number): Record<string, unknown> {
   return {
     type: 'time', min: from, max: to, axisLine: {lineStyle: {color: colors().line}}, axisTick: {show: false},
-    splitLine: {show: false}, useUTC: true,
+    splitLine: {show: false}, useUTC: true, ...(window.innerWidth < 640 ? {splitNumber: 3} : {}),
     axisLabel: {...axisText(), hideOverlap: true, formatter: (value: number) => {
       const midnight = clock(value) === '00:00';
       return midnight ? day(value).slice(0, 4) + Number(day(value).slice(12)) : clock(value);

@@ -29,7 +29,7 @@ export function table<T>(caption: string, columns: Column<T>[], rows: T[],
                          row: (item: T, element: HTMLTableRowElement) => void = () => undefined): HTMLElement {
   const side = (column: Column<T>) => [column.number ? 'number' : '', column.class ?? ''].join(' ').trim() || null;
   const body = h('tbody', {}, rows.map((item) => {
-    const element = h('tr', {}, columns.map((column) => h('td', {class: side(column)}, column.cell(item))));
+    const element = h('tr', {}, columns.map((column) => h('td', {class: side(column), 'data-head': column.head || null}, column.cell(item))));
     row(item, element);
     return element;
   }));

@@ -142,15 +142,17 @@ export class MatrixView {
                       origins.length * cell * ratio);
     if (cell >= 7) this.gaps(context, (x0 - box.x) * ratio, (y0 - box.y) * ratio, cell * ratio);
     const {ink, accent} = colors();
-    const place = ([i, j]: Cell) => ({x: x0 + j * cell, y: y0 + i * cell, width: cell, height: cell});
-    const inside = ([i, j]: Cell) => x0 + j * cell >= box.x - 1 && y0 + i * cell >= box.y - 1 &&
-        x0 + (j + 1) * cell <= box.x + box.width + 1 && y0 + (i + 1) * cell <= box.y + box.height + 1;
-    const frame = (at: Cell, color: string, width: number) => ({
-      type: 'rect', shape: place(at), style: {fill: 'none', stroke: color, lineWidth: width}, z2: 5});
+    // Into the picture too, not as shapes of the chart: those it takes for others when their number changes.
+    const frame = ([i, j]: Cell, color: string, width: number, out = 0) => {
+      context.strokeStyle = color;
+      context.lineWidth = width * ratio;
+      context.strokeRect((x0 - box.x + j * cell - out) * ratio, (y0 - box.y + i * cell - out) * ratio,
+                         (cell + 2 * out) * ratio, (cell + 2 * out) * ratio);
+    };
+    for (const at of this.highlighted) frame(at, ink, cell > 10 ? 1.5 : 1);
+    if (this.cursor) frame(this.cursor, accent, 2.5, cell < 8 ? 2.5 : 0);   // a small one has its frame around it
     return {type: 'group', children: [
       {type: 'image', style: {image: this.seen, x: box.x, y: box.y, width: box.width, height: box.height}},
-      ...this.highlighted.filter(inside).map((at) => frame(at, ink, cell > 10 ? 1.5 : 1)),
-      ...(this.cursor && inside(this.cursor) ? [frame(this.cursor, accent, 2.5)] : []),
       ...this.labels(box, x0, y0, cell),
     ]};
   }

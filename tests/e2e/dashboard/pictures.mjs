@@ -39,10 +39,14 @@ try {
   await take('model', '#/networks/backbone/model', {height: 780});
   if (all) {
     await take('overview', '#/', {height: 700});
+    const plan = {network: 'backbone', node: 'london', comment: 'new router', by: 'ana', starts: new Date(Date.now() + 86400e3).toISOString().slice(0, 19) + 'Z', duration_seconds: 7200};
+    await fetch(`${daemon.url}/api/v1/silences`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(plan)});
+    await fetch(`${daemon.url}/api/v1/silences`, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(
+        {network: 'metro', origin: 'east', destination: 'west', comment: 'backup runs', by: 'ana', duration_seconds: 7200})});
     const silence = (page) => page.getByRole('button', {name: 'Silence…'}).click();
-    for (const [name, path] of [['event', event], ['network', '#/networks/backbone'], ['model', '#/networks/backbone/model'], ['overview', '#/']]) {
+    for (const [name, path] of [['event', event], ['network', '#/networks/backbone'], ['model', '#/networks/backbone/model'], ['overview', '#/'], ['events', '#/events'], ['silences', '#/silences']]) {
       await take(`${name}-dark`, path, {dark: true, height: 900});
-      await take(`${name}-phone`, path, {width: 375, height: 740, full: true});
+      await take(`${name}-phone`, path, {width: 390, height: 844, full: true});
     }
     await take('network-ratio', '#/networks/backbone?show=observed&hours=168', {height: 960});
     await take('dialog', event, {act: silence});

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# run.sh PROGRAMS [pictures DIR]: the dashboard of PROGRAMS/outlierd in headless Chromium, against simulated traffic.
-# With `pictures` it takes those of the documents instead of testing. Exit 77, with the reason, where it cannot run.
+# run.sh PROGRAMS [pictures DIR | large [DIR]]: the dashboard of PROGRAMS/outlierd in headless Chromium, against simulated traffic.
+# With `pictures` it takes those of the documents instead of testing; with `large` it looks at 1000 nodes. Exit 77, with the reason, where it cannot run.
 set -euo pipefail
 programs=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +12,7 @@ command -v chromium >/dev/null || command -v chromium-browser >/dev/null || comm
   skip "Chromium is not here (Debian: apt-get install chromium; elsewhere: CHROMIUM=path)"
 grep -q 'assets/index-' "$programs/outlierd" || skip "this outlierd was built without the dashboard"
 
-[ "${2-}" != pictures ] || pictures=$(mkdir -p "$3" && cd "$3" && pwd)
+[ -z "${3-}" ] || pictures=$(mkdir -p "$3" && cd "$3" && pwd)
 mkdir -p "$work"
 cp "$here"/*.mjs "$here"/package.json "$here"/package-lock.json "$here"/.npmrc "$work"
 cd "$work"
@@ -20,5 +20,6 @@ if ! cmp -s package-lock.json node_modules/.installed; then
   npm ci --ignore-scripts --no-audit --no-fund --loglevel=error || skip "the packages of the test could not be fetched"
   cp package-lock.json node_modules/.installed
 fi
-[ -z "${pictures-}" ] || exec node pictures.mjs "$programs" "$work/stage" "$pictures"
+[ "${2-}" != pictures ] || exec node pictures.mjs "$programs" "$work/stage" "$pictures"
+[ "${2-}" != large ] || exec node large.mjs "$programs" "$work/stage-large" ${pictures+"$pictures"}
 exec node test.mjs "$programs" "$work/stage"

@@ -143,6 +143,52 @@ async function actionsSurvive(page, daemon, id, seen) {
   await check('ended').then(() => assert.fail('still silenced'), (failure) => assert.match(failure.message, /ended/));
 }
 
+async function windowIsPlanned(page, daemon) {
+  begin('a maintenance window is planned, shown as to come, and survives a restart');
+  await page.getByRole('button', {name: 'New silence or maintenance window'}).click();
+  const text = (hours) => new Date(Date.now() + hours * 3600e3).toISOString().slice(0, 16);
+  await page.locator('dialog select[name=network]').selectOption('demo');
+  await page.getByLabel('Starts (UTC)').fill(text(24));
+  await page.getByLabel('Until (UTC)').fill(text(26));
+  await page.getByLabel('Why').fill('new router');
+  await page.getByRole('dialog').getByRole('button', {name: 'Silence', exact: true}).click();
+  const planned = page.locator('section', {has: page.getByRole('heading', {name: /^To come/})});
+  await planned.getByRole('cell', {name: 'new router'}).waitFor();
+  assert.equal((await daemon.get('/api/v1/silences')).items.find((one) => one.comment === 'new router').state, 'pending');
+  await daemon.stop();
+  await daemon.start();
+  await page.reload();
+  await planned.getByRole('cell', {name: 'new router'}).waitFor();
+  await page.getByText('Nothing is silenced.').waitFor();
+}
+
+// What is pending depends on the last digit of a score; the page is told of one that never was.
+async function pendingIsShown(page, daemon) {
+  begin('what is pending is shown as that, and is no alarm');
+  const closed = (await daemon.get('/api/v1/events?limit=1')).items[0];
+  const id = 'feedfeedfeedfeed';
+  const pending = {...closed, id, state: 'pending', closed: null, acknowledged: null, feedback: null, silenced: false, summary: 'it may become something'};
+  await page.route(/events\?state=pending/, (route) => route.fulfill({json: {items: [pending], next: null}}));
+  await page.route(new RegExp(`events/${id}`), (route) => route.fulfill({json: pending}));
+  await page.goto(`${daemon.url}/#/`);
+  await page.reload();
+  const row = page.locator('.event.pending').filter({hasText: 'it may become something'});
+  await row.waitFor();
+  const open = (await daemon.get('/api/v1/events?state=open')).items.filter((each) => !each.acknowledged && !each.silenced).length;
+  assert.equal(Number(/^\((\d+)\)/.exec(await page.title())?.[1] ?? 0), open, 'the title counts only what is open');
+  await accessible(page, 'overview with a pending event');
+  await row.getByRole('link').click();
+  await page.getByText('Suspicious since').waitFor();
+  await page.getByText('nobody was told').waitFor();
+  assert.equal(await page.getByRole('button', {name: 'Acknowledge'}).count(), 0);
+  await accessible(page, 'a pending event');
+  await page.goto(`${daemon.url}/#/events?state=pending`);
+  await row.waitFor();
+  await page.unrouteAll();
+  await page.goto(`${daemon.url}/#/`);
+  await page.reload();
+}
+
 async function networkAndModel(page, daemon, traffic) {
   begin('the network page follows the newest slice, and looks back');
   await page.goto(`${daemon.url}/#/networks/demo`);
@@ -265,6 +311,11 @@ try {
   await incidentAppears(page, daemon, traffic);
   const id = await eventShowsCells(page, daemon, traffic);
   await actionsSurvive(page, daemon, id, seen);
+  seen.restarting = true;
+  await windowIsPlanned(page, daemon);
+  await page.locator('.stream').filter({hasText: 'live'}).waitFor({timeout: 30000});
+  seen.restarting = false;
+  await pendingIsShown(page, daemon);
   await networkAndModel(page, daemon, traffic);
   await wideMatrixIsSmooth(page, daemon);
   assert.deepEqual(barriers, [], 'axe finds no serious problem');

@@ -19,6 +19,9 @@ const ranges: [string, string][] = [['6', '6 h'], ['24', '1 d'], ['72', '3 d'], 
 const kinds: [string, string][] = [
   ['score', 'Score'], ['observed', 'Observed'], ['expected', 'Expected'], ['ratio', 'Observed / expected']];
 
+const partNodes = 120;   // of a large network that are seen at once from near by
+const manyNodes = 40;    // from here on a pair is looked up by name
+
 export const network: Open = (root, [name], query) => {
   title(name);
   const page = new NetworkPage(root, name, query);
@@ -38,6 +41,7 @@ class NetworkPage {
   private part: Part | null = null;
   private slice: Slice | null = null;
   private shown = '';                       // time of the slice that is drawn
+  private wanted: [string, string] | null = null;   // a pair to be marked once it is in the matrix
 
   private state = h('span', {class: 'state'});
   private open = h('div');
@@ -114,7 +118,7 @@ class NetworkPage {
                   this.kind = kind as Kind;
                   this.remember();
                   this.draw();
-                })), this.crumbs, this.matrix.element),
+                })), info.nodes.length > manyNodes && this.finder(), this.crumbs, this.matrix.element),
             h('div', {class: 'stack'}, this.series.element,
                 h('section', {class: 'panel', 'aria-labelledby': 'furthest'},
                     h('div', {class: 'panel-head'}, h('h2', {id: 'furthest'}, 'Furthest from expected')), this.top), this.exporters)));
@@ -252,15 +256,22 @@ class NetworkPage {
     const slice = this.slice;
     if (!slice) return;
     this.matrix.show(slice.data(this.kind));
-    const flagged: Cell[] = slice.group > 1 ? [] : [...live.open.values()].filter((event) => event.network === this.name)
-        .flatMap((event) => event.cells.filter((cell) => cell.metric === this.metric).map((cell): Cell =>
-            [slice.origins.indexOf(cell.origin), slice.destinations.indexOf(cell.destination)])).filter(([i, j]) => i >= 0 && j >= 0);
-    this.matrix.highlight(this.time === null ? flagged : []);
+    this.matrix.highlight(this.time === null ? this.flagged(slice) : []);
+    if (this.wanted && slice.group === 1) {
+      const at: Cell = [slice.origins.indexOf(this.wanted[0]), slice.destinations.indexOf(this.wanted[1])];
+      if (at[0] >= 0 && at[1] >= 0) {
+        this.matrix.choose(at);
+        this.wanted = null;
+      }
+    }
     const whole = this.info!.nodes.length;
     replace(this.crumbs, groupOf(whole, this.part) > 1 && h('span', {},
         `${whole} nodes in groups of ${slice.group}: each cell is a sum, its score the highest. Choose one to see inside.`),
         this.part && button('‹ All nodes', () => { this.part = null; this.loadSlice(); }, {class: 'small'}),
-        this.part && h('span', {}, ` ${slice.origins[0]} … ${slice.origins[slice.origins.length - 1]} to ${slice.destinations[0]} … ${slice.destinations[slice.destinations.length - 1]}`));
+        this.part && h('span', {}, `${slice.origins[0]} … ${slice.origins[slice.origins.length - 1]} to ${slice.destinations[0]} … ${slice.destinations[slice.destinations.length - 1]}`),
+        this.part && h('span', {class: 'zoom', role: 'group', 'aria-label': 'Neighbouring nodes'},
+            button('↑', () => this.moveOn(-1, 0), {'aria-label': 'Origins before'}), button('↓', () => this.moveOn(1, 0), {'aria-label': 'Origins behind'}),
+            button('←', () => this.moveOn(0, -1), {'aria-label': 'Destinations before'}), button('→', () => this.moveOn(0, 1), {'aria-label': 'Destinations behind'})));
     this.crumbs.hidden = this.crumbs.childElementCount === 0;
     const top = slice.top(12);
     replace(this.top, top.length === 0 ? h('p', {class: 'nothing'}, 'There are no scores yet.') : table<Cell>('Cells furthest from what was expected', [
@@ -277,19 +288,68 @@ class NetworkPage {
     }
   }
 
+  // Where the cells of open events are: by themselves, or the groups they are in.
+  private flagged(slice: Slice): Cell[] {
+    const nodes = new Map(this.info!.nodes.map((name, at) => [name, at]));
+    const rows = slice.origins.length, columns = slice.destinations.length, seen = new Set<number>();
+    for (const event of live.open.values()) {
+      if (event.network !== this.name) continue;
+      for (const cell of event.cells) {
+        if (cell.metric !== this.metric) continue;
+        const i = Math.floor(((nodes.get(cell.origin) ?? -1) - (this.part?.firstOrigin ?? 0)) / slice.group);
+        const j = Math.floor(((nodes.get(cell.destination) ?? -1) - (this.part?.firstDestination ?? 0)) / slice.group);
+        if (i >= 0 && j >= 0 && i < rows && j < columns) seen.add(i * columns + j);
+      }
+    }
+    return [...seen].map((at): Cell => [Math.floor(at / columns), at % columns]);
+  }
+
+  // The part of a large matrix around two nodes, by their places.
+  private lookAt(origin: number, destination: number): void {
+    const size = partNodes, most = this.info!.nodes.length - size;
+    const around = (at: number) => Math.max(0, Math.min(most, at - size / 2));
+    this.part = {firstOrigin: around(origin), firstDestination: around(destination), size};
+    this.loadSlice();
+  }
+
+  private moveOn(down: number, right: number): void {
+    const {firstOrigin, firstDestination, size} = this.part!, half = size / 2;
+    this.lookAt(firstOrigin + half + down * half, firstDestination + half + right * half);
+  }
+
+  // A pair by its names, where there are too many nodes to find it with the eye.
+  private finder(): HTMLElement {
+    const nodes = this.info!.nodes, id = 'nodes-of-network';
+    const input = (label: string) => h('input', {list: id, placeholder: label, 'aria-label': label, size: 10, autocomplete: 'off', required: true});
+    const from = input('from'), to = input('to');
+    const place = (field: HTMLInputElement) => {
+      const at = nodes.indexOf(field.value.trim());
+      field.setCustomValidity(at < 0 ? 'There is no such node' : '');
+      return at;
+    };
+    for (const field of [from, to]) field.addEventListener('input', () => field.setCustomValidity(''));
+    return h('form', {class: 'row find', onsubmit: (event: SubmitEvent) => {
+      event.preventDefault();
+      const origin = place(from), destination = place(to);
+      if (origin < 0 || destination < 0) return void (event.target as HTMLFormElement).reportValidity();
+      this.showPair(nodes[origin], nodes[destination]);
+      this.wanted = [nodes[origin], nodes[destination]];
+      if (groupOf(nodes.length, null) > 1) this.lookAt(origin, destination);
+      else this.draw();
+    }}, h('datalist', {id}, nodes.map((name) => h('option', {value: name}))), from, to, h('button', {class: 'small', type: 'submit'}, 'Find pair'));
+  }
+
   private choose([i, j]: Cell): void {
     const slice = this.slice;
     if (!slice) return;
-    if (slice.group > 1) {
-      const size = Math.max(slice.group, 120), most = this.info!.nodes.length - size;
-      const around = (at: number) => Math.max(0, Math.min(most, at * slice.group - Math.floor((size - slice.group) / 2)));
-      this.part = {firstOrigin: around(i), firstDestination: around(j), size};
-      this.loadSlice();
-      return;
-    }
-    this.series.show({network: this.name, metric: this.metric!, origin: slice.origins[i], destination: slice.destinations[j],
+    if (slice.group > 1) return this.lookAt(Math.floor((i + 0.5) * slice.group), Math.floor((j + 0.5) * slice.group));
+    this.showPair(slice.origins[i], slice.destinations[j]);
+  }
+
+  private showPair(origin: string, destination: string): void {
+    this.series.show({network: this.name, metric: this.metric!, origin, destination,
                       binSeconds: this.info!.bin_seconds, from: () => this.from(), marks: () => this.events.filter((event) => event.cells.some(
-                        (cell) => cell.origin === slice.origins[i] && cell.destination === slice.destinations[j])).map((event) => ({
+                        (cell) => cell.origin === origin && cell.destination === destination)).map((event) => ({
                           from: event.opened, to: event.closed ?? event.updated, up: event.direction === 'up', name: event.summary}))});
   }
 }

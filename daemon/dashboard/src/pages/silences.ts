@@ -25,7 +25,7 @@ export const silences: Open = (root) => {
       'End it now', async () => { await remove(`/silences/${one.id}`); live.refresh(); }).then((done) => (done ? load() : undefined));
   const rows = (label: string, state: Silence['state'], nothing: string) => {
     const some = all.filter((one) => one.state === state);
-    return h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', {}, label, ' ', h('span', {class: 'count'}, some.length))),
+    return h('section', {class: 'panel stacked'}, h('div', {class: 'panel-head'}, h('h2', {}, label, ' ', h('span', {class: 'count'}, some.length))),
         some.length === 0 ? h('p', {class: 'nothing'}, nothing) : table<Silence>(label, [
           {head: 'Network', cell: (one) => one.network ?? 'any'}, {head: 'What', cell: scopeOf},
           {head: 'Starts (UTC)', cell: (one) => moment(one.starts)}, {head: state === 'expired' ? 'Ended' : 'Until', cell: (one) => moment(one.ends)},

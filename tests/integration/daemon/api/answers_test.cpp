@@ -158,7 +158,7 @@ TEST_F(AnswersTest, StatusNetworkAndModelHaveThePromisedShape) {
   EXPECT_EQ(status["version"], "1.2.3");
   EXPECT_EQ(status["networks"],
             json::parse(R"([{"name":"abilene","last_slice":"2004-02-29T23:50:00Z",
-      "bins_behind":2,"warmup":0.5,"rank":3,"open_events":0}])"));
+      "bins_behind":2,"warmup":0.5,"rank":3,"open_events":0,"pending_events":0}])"));
   const json network = get("/api/v1/networks/abilene");
   EXPECT_EQ(network["nodes"].size(), 4u);
   EXPECT_EQ(network["model"]["max_rank"], 4);

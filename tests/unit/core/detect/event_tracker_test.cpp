@@ -355,8 +355,8 @@ TEST(PendingEvents, ACalmSliceInBetweenMakesItAnotherMatter) {
   scene.quiet();
   scene.next();
   scene.set(1, 2, 400.0f, 6.0f);
-  const EpochSeconds since = scene.only().since;
-  EXPECT_EQ(since, scene.time());
+  const Event event = scene.only();
+  EXPECT_EQ(event.since, scene.time());
 }
 
 TEST(PendingEvents, TheOtherDirectionIsAnotherMatter) {
@@ -364,8 +364,8 @@ TEST(PendingEvents, TheOtherDirectionIsAnotherMatter) {
   scene.set(1, 2, 10.0f, 3.5f);
   scene.next();
   scene.set(1, 2, 400.0f, 6.0f);
-  const EpochSeconds since = scene.only().since;
-  EXPECT_EQ(since, scene.time());
+  const Event event = scene.only();
+  EXPECT_EQ(event.since, scene.time());
   EXPECT_TRUE(scene.pending().empty());
 }
 

@@ -56,6 +56,7 @@ TEST(EventJson, HasThePromisedNames) {
   EXPECT_EQ(event["state"], "open");
   EXPECT_EQ(event["shape"], "ddos");
   EXPECT_EQ(event["direction"], "up");
+  EXPECT_EQ(event["since"], "1970-01-01T00:05:00Z");
   EXPECT_EQ(event["opened"], "1970-01-01T00:05:00Z");
   EXPECT_TRUE(event["closed"].is_null());
   EXPECT_EQ(event["peak_score"], 12.4);
@@ -67,7 +68,7 @@ TEST(EventJson, HasThePromisedNames) {
   EXPECT_TRUE(event["acknowledged"].is_null());
   EXPECT_EQ(event["silenced"], false);
   EXPECT_TRUE(event["feedback"].is_null());
-  EXPECT_EQ(event.size(), 17u);
+  EXPECT_EQ(event.size(), 18u);
 }
 
 TEST(AnomalyJson, HasThePromisedNames) {

@@ -62,7 +62,7 @@ TEST(Arguments, SayWhatIsWrongAndWhatWouldBeRight) {
   for (const char* bad : {"0", "1001", "-1", "1.5", "ten", "", "99999999999999999999"})
     EXPECT_EQ(problem(std::string("limit=") + bad),
               "limit must be a whole number between 1 and 1000");
-  EXPECT_EQ(problem("state=opened"), "state must be one of open, closed");
+  EXPECT_EQ(problem("state=opened"), "state must be one of pending, open, closed");
   EXPECT_EQ(problem("from=yesterday"), "from is not a time such as 2004-03-01T00:05:00Z");
   EXPECT_EQ(problem("from=2004-03-02T00:00:00Z&to=2004-03-01T00:00:00Z"),
             "from must lie before to");

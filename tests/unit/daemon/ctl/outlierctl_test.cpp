@@ -120,6 +120,24 @@ TEST(Outlierctl, ShowsEventsAsATable) {
       << outcome.error;
 }
 
+TEST(Outlierctl, ShowsWhatIsPendingWhenAsked) {
+  std::string pending(kEvent);
+  const auto put = [&](const std::string& from, const std::string& to) {
+    pending.replace(pending.find(from), from.size(), to);
+  };
+  put(R"("state":"open")", R"("state":"pending","since":"2004-03-01T00:05:00Z")");
+  const Api api(Answers{{"GET /api/v1/events?state=pending&limit=20",
+                         R"({"items":[)" + pending + R"(],"next":null})"},
+                        {"GET /api/v1/events/e1", pending}});
+  EXPECT_NE(api.run("events --state pending").out.find("e1     abilene  pending  ddos"),
+            std::string::npos);
+  const std::string page = api.run("event e1").out;
+  EXPECT_NE(page.find("state         pending\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("since         2004-03-01T00:05:00Z\nopened        not yet\n"),
+            std::string::npos)
+      << page;
+}
+
 TEST(Outlierctl, ShowsOneEvent) {
   const Api api(Answers{{"GET /api/v1/events/e1", kEvent}});
   const Outcome outcome = api.run("event e1");
@@ -349,7 +367,7 @@ TEST(Completion, OffersVerbsOptionsAndChoices) {
   EXPECT_EQ(offered("outlierctl si", 1), "simulate silence\n");
   EXPECT_EQ(offered("outlierctl silence \"\"", 2).substr(0, 16), "add list expire ");
   EXPECT_EQ(offered("outlierctl events --sh", 2), "--shape\n");
-  EXPECT_EQ(offered("outlierctl events --state \"\"", 3), "open closed\n");
+  EXPECT_EQ(offered("outlierctl events --state \"\"", 3), "pending open closed\n");
   EXPECT_EQ(offered("outlierctl silence add --shape d", 4), "drop ddos\n");
   EXPECT_EQ(offered("outlierctl completion z", 2), "zsh\n");
   const std::string zsh = outlierctl("completion zsh").out;

@@ -73,6 +73,7 @@ inline Event event_of(const std::string& id, EpochSeconds opened, EpochSeconds u
   event.shape = Shape::kDdos;
   event.summary = "2 origins send 4.1x the expected traffic to N2";
   event.opened = opened;
+  event.since = opened - 60;
   event.updated = updated;
   event.peak_score = 12.4;
   event.excess = 5120.0;
