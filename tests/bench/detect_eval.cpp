@@ -6,6 +6,8 @@
 //   ALARMS_A_DAY]
 //                        [--start 2004-05-01T00:00:00Z --days 14] [--events]
 //                        [--without PART]: for ablations, a number of detect::Part
+//                        [--hide SHARE]: of the cells of each slice, at random, as not observed
+//                        [--hide-rows HOURS]: so long every day another origin's whole row is not
 //
 // Prints the slices a second, the alarms a day at the threshold in force after `--from` of the
 // stretch (0.4 unless said), and the events it opened.
@@ -24,6 +26,7 @@
 #include "core/detect/alarm_threshold.h"
 #include "core/pipeline.h"
 #include "tests/support/data_files.h"
+#include "tests/support/random.h"
 #include "tests/support/traffic.h"
 
 namespace outlierd {
@@ -31,7 +34,7 @@ namespace {
 
 struct Command {
   std::string file, scores, raw, start;
-  double days = 1e9, budget = 1.0, from = 0.4;
+  double days = 1e9, budget = 1.0, from = 0.4, hide = 0.0, hide_rows = 0.0;
   bool events = false;
   int simulate = 0, bins = 48, threads = 1, without = -1;
 };
@@ -68,6 +71,10 @@ std::optional<Command> parse(int argc, char** argv) {
       command.without = std::stoi(value);
     } else if (word == "--threads") {
       command.threads = std::stoi(value);
+    } else if (word == "--hide") {
+      command.hide = std::stod(value);
+    } else if (word == "--hide-rows") {
+      command.hide_rows = std::stod(value);
     } else if (word == "--from") {
       command.from = std::stod(value);
     } else {
@@ -149,6 +156,20 @@ int simulate(const Command& command) {
   return 0;
 }
 
+// The same cells of the same bins whatever the file, so that a set and its clean twin miss the
+// same.
+bool hidden(const Command& command, const Network& network, EpochSeconds at, std::size_t cell) {
+  const auto drawn = [](std::uint64_t seed) { return test::Random(seed).uniform(); };
+  const auto day = std::uint64_t(at / 86400);
+  if (command.hide > 0.0 && drawn(std::uint64_t(at) * 1000003u + cell) < command.hide) return true;
+  if (command.hide_rows <= 0.0) return false;
+  const std::size_t nodes = network.nodes.size(), row = cell / network.metrics.size() / nodes;
+  const double begin = drawn(2 * day) * (86400.0 - 3600.0 * command.hide_rows);
+  const double since = double(at % 86400) - begin;
+  return row == std::size_t(drawn(2 * day + 1) * double(nodes)) && since >= 0.0 &&
+         since < 3600.0 * command.hide_rows;
+}
+
 int run(const Command& command) {
   const auto table = test::read_table(command.file);
   if (!table) {
@@ -171,7 +192,9 @@ int run(const Command& command) {
   for (std::size_t t = 0; t < traffic.rows.size(); ++t) {
     Slice slice(traffic.network.shape());
     for (std::size_t k = 0; k < traffic.columns.size(); ++k)
-      if (!std::isnan(traffic.rows[t][k])) slice.set(traffic.cell_of_column[k], traffic.rows[t][k]);
+      if (!std::isnan(traffic.rows[t][k]) &&
+          !hidden(command, traffic.network, traffic.seconds[t], traffic.cell_of_column[k]))
+        slice.set(traffic.cell_of_column[k], traffic.rows[t][k]);
     const auto before = std::chrono::steady_clock::now();
     const SliceReport report = pipeline.process(slice, traffic.seconds[t]);
     seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
