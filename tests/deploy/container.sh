@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# container.sh: builds the image with buildah and runs it with a read-only root, as its own user: it answers, its health
+# container.sh [DEB]: builds the image with buildah (with DEB, that package stands for the build stage) and runs it with a read-only root, as its own user: it answers, its health
 # check agrees, it stops cleanly, and it adds at most 120 MB to its base. Where no registry answers, the base is made
 # with debootstrap, in a storage of its own (build/container, kept). Needs root, buildah, and a registry or
 # debootstrap; else says so and exits 77.
@@ -33,7 +33,14 @@ if ! timeout 120 buildah pull -q "$base" >/dev/null 2>&1; then
 fi
 
 check() { "${@:2}" || { echo "FAILED: $1"; exit 1; }; echo "ok: $1"; }
-buildah bud --pull-never --layers --format docker -t "$image" . >"$work/build.log" 2>&1 ||
+build=(--file Dockerfile)
+if [ $# -gt 0 ]; then
+  mkdir -p "$work/stage"
+  cp "$1" "$work/stage/outlierd.deb"
+  sed -n '/^FROM [^ ]*$/,$p' Dockerfile >"$work/Dockerfile"
+  build=(--file "$work/Dockerfile" --build-context build="$PWD/$work/stage")
+fi
+buildah bud --pull-never --layers --format docker -t "$image" "${build[@]}" . >"$work/build.log" 2>&1 ||
   { tail -30 "$work/build.log"; exit 1; }
 buildah inspect --type image "$image" >"$work/image.json"
 setting() { python3 -c 'import json, shlex, sys
@@ -77,22 +84,21 @@ for device in null zero urandom; do
 done
 mount -o remount,bind,ro "$root"
 id=$(chroot "$root" id -u "$user") group=$(chroot "$root" id -g "$user")
-within() { env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-  chroot --userspec="$id:$group" --groups= "$root" "$@"; }
+enter="env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin chroot --userspec=$id:$group --groups= $root"
 [ "$id" -ne 0 ]
-echo "runs as uid $(within id -u)"
+echo "runs as uid $($enter id -u)"
 if touch "$root/written" 2>/dev/null; then echo "the root can be written to"; exit 1; fi
-within $entry & daemon=$!
+$enter $entry & daemon=$!
 trap 'kill $daemon 2>/dev/null || true' EXIT
 for _ in $(seq 30); do
-  within $health >/dev/null 2>&1 && break
+  $enter $health >/dev/null 2>&1 && break
   sleep 1
 done
 echo "$health:"
-within $health
+$enter $health
 echo "GET /healthz: $(curl -fsS http://127.0.0.1:9471/healthz)"
 echo "GET /: $(curl -fsS http://127.0.0.1:9471/ | wc -c) bytes"
-grep -E '^(Uid|CapEff)' "/proc/$daemon/status"
+[ "$(awk '/^Uid/ {print $2}' "/proc/$daemon/status")" = "$id" ]  # so it is the daemon that is stopped below
 trap - EXIT
 kill "$daemon"
 wait "$daemon"
