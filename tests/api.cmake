@@ -15,5 +15,7 @@ outlierd_test(integration/daemon/api/http_server LABELS integration LINKS outlie
 outlierd_test(integration/daemon/api/tls LABELS integration LINKS outlierd_api_test_support PLAIN)
 
 # Serves made-up data, for wrk and schemathesis.
-add_executable(outlierd_api_demo bench/api_demo.cpp)
-target_link_libraries(outlierd_api_demo PRIVATE outlierd_api Boost::headers outlierd_settings)
+if(OUTLIERD_BENCH)
+  add_executable(outlierd_api_demo bench/api_demo.cpp)
+  target_link_libraries(outlierd_api_demo PRIVATE outlierd_api Boost::headers outlierd_settings)
+endif()

@@ -73,7 +73,7 @@ class Olstec : public Factorization {
       precision.diagonal().array() += decay;
       if (drops) precision -= faded * factor.past.front().precision[std::size_t(i)];
       const Vector towards = truncated_ && !origins ? last : factor.rows.row(i).transpose();
-      factor.rows.row(i) += precision.ldlt().solve(now.gain.col(i) - decay * towards).transpose();
+      factor.rows.row(i) += solved(precision, now.gain.col(i) - decay * towards).transpose();
       if (drops) factor.rows.row(i) -= faded * factor.past.front().gain.col(i).transpose();
     }
     if (!truncated_) return;

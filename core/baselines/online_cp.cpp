@@ -10,10 +10,6 @@ constexpr std::size_t kFirstSlices = 20;
 constexpr int kMostSweeps = 50;
 constexpr double kTolerance = 1e-4;  // change of the fit
 
-Matrix solved(const Matrix& products, const Matrix& gram) {
-  return gram.ldlt().solve(products.transpose()).transpose();
-}
-
 // A = P Q^-1 with P the sum of Y_t B diag(c_t) and Q that of (c_t c_t') .* (B'B), which are carried
 // along instead of the past slices; B likewise.
 class OnlineCp : public Factorization {
@@ -44,7 +40,7 @@ class OnlineCp : public Factorization {
   Vector weights(const Matrix& y) const {
     const Matrix gram = (a_.transpose() * a_).cwiseProduct(b_.transpose() * b_);
     const Vector products = (a_.transpose() * y * b_).diagonal();
-    return gram.ldlt().solve(products);
+    return solved(gram, products);
   }
 
   // Alternating least squares from a random start.
@@ -57,9 +53,9 @@ class OnlineCp : public Factorization {
     for (const Matrix& y : first_) size += y.squaredNorm();
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       gather(c, true, p_a_, q_a_);
-      a_ = solved(p_a_, q_a_);
+      a_ = solved_rows(p_a_, q_a_);
       gather(c, false, p_b_, q_b_);
-      b_ = solved(p_b_, q_b_);
+      b_ = solved_rows(p_b_, q_b_);
       double error = 0.0;
       for (Eigen::Index t = 0; t < slices; ++t) {
         const Matrix& y = first_[std::size_t(t)];
@@ -95,10 +91,10 @@ class OnlineCp : public Factorization {
     const Matrix cc = c * c.transpose();
     p_a_ += y * b_ * c.asDiagonal();
     q_a_ += cc.cwiseProduct(b_.transpose() * b_);
-    const Matrix a = solved(p_a_, q_a_);
+    const Matrix a = solved_rows(p_a_, q_a_);
     p_b_ += y.transpose() * a_ * c.asDiagonal();
     q_b_ += cc.cwiseProduct(a_.transpose() * a_);
-    b_ = solved(p_b_, q_b_);
+    b_ = solved_rows(p_b_, q_b_);
     a_ = a;
     reconstruct(a_, c, b_, fitted_);
     return finite(projected_) && finite(fitted_);

@@ -1,8 +1,8 @@
-#include <Eigen/Dense>
-#include <Eigen/Eigenvalues>
+#include <Eigen/Core>
 #include <algorithm>
 
 #include "core/baselines/simple.h"
+#include "core/model/symmetric_eigen.h"
 
 namespace outlierd::baselines {
 namespace {
@@ -79,10 +79,11 @@ class Subspace : public Predictor {
     const Matrix centred = (values.colwise() - mean_).cwiseProduct(seen);
     Matrix covariance = Matrix::Zero(centred.rows(), centred.rows());
     covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, 1.0f / float(bins));
-    const Eigen::SelfAdjointEigenSolver<Matrix> solver(covariance);
-    if (solver.info() != Eigen::Success) return;
+    Vector variances;
+    Matrix directions;
+    if (!model::symmetric_eigen(covariance, variances, directions)) return;
     const Eigen::Index rank = std::min<Eigen::Index>(kComponents, covariance.rows() - 1);
-    components_ = solver.eigenvectors().rightCols(rank);
+    components_ = directions.rightCols(rank);
   }
 
   double bins_a_day_;

@@ -2,7 +2,7 @@
 // What factorizations of two-way slices have in common: the observed cells of a slice, the weights
 // of its components by ridge regression, random starts. Internal to core/baselines.
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -29,29 +29,16 @@ inline std::vector<ObservedCell> observed_cells(const Slice& slice) {
   return cells;
 }
 
+// x of gram x = right, and the rows X of X gram = products.
+Vector solved(const Matrix& gram, const Vector& right);
+Matrix solved_rows(const Matrix& products, const Matrix& gram);
+
 // c that minimises sum over cells of (y - sum_r c_r a_r b_r)^2 + ridge |c|^2.
-inline Vector weights_of(const std::vector<ObservedCell>& cells, const Matrix& a, const Matrix& b,
-                         double ridge) {
-  const Eigen::Index rank = a.cols();
-  Matrix products(Eigen::Index(cells.size()), rank);
-  Vector values(products.rows());
-  for (Eigen::Index k = 0; k < products.rows(); ++k) {
-    const ObservedCell& cell = cells[std::size_t(k)];
-    products.row(k) = a.row(cell.row).cwiseProduct(b.row(cell.column));
-    values(k) = cell.value;
-  }
-  Matrix gram = products.transpose() * products;
-  gram.diagonal().array() += ridge;
-  return gram.ldlt().solve(products.transpose() * values);
-}
+Vector weights_of(const std::vector<ObservedCell>& cells, const Matrix& a, const Matrix& b,
+                  double ridge);
 
 // A diag(c) B', as Slice is laid out.
-inline void reconstruct(const Matrix& a, const Vector& c, const Matrix& b,
-                        std::vector<double>& out) {
-  const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> low_rank =
-      a * c.asDiagonal() * b.transpose();
-  out.assign(low_rank.data(), low_rank.data() + low_rank.size());
-}
+void reconstruct(const Matrix& a, const Vector& c, const Matrix& b, std::vector<double>& out);
 
 // Independent standard normal numbers, the same on every machine.
 inline Matrix random_matrix(Eigen::Index rows, Eigen::Index columns, std::mt19937_64& engine) {

@@ -1,10 +1,11 @@
 #include "core/model/paper_fit.h"
 
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/model/evidence.h"
+#include "core/model/symmetric_eigen.h"
 
 namespace outlierd::model {
 namespace {
@@ -12,16 +13,19 @@ namespace {
 constexpr int kFewestSweeps = 5;  // before the bound is asked
 
 // U S^(1/2) of the leading left singular vectors of one unfolding, by the eigenvectors of its Gram
-// matrix; columns beyond its rank are zero.
+// matrix; columns beyond its rank are zero. Not a number where the matrix has no such vectors.
 Eigen::MatrixXd leading_factor(const Eigen::MatrixXd& unfolding, int rank) {
   const Eigen::MatrixXd gram = unfolding * unfolding.transpose();
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(gram);
-  Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(unfolding.rows(), rank);
+  Eigen::MatrixXd factor = Eigen::MatrixXd::Zero(unfolding.rows(), rank), vectors;
+  Eigen::VectorXd values;
+  if (!symmetric_eigen(gram, values, vectors)) {
+    factor.setConstant(std::numeric_limits<double>::quiet_NaN());
+    return factor;
+  }
   const Eigen::Index rows = unfolding.rows();
   for (Eigen::Index r = 0; r < std::min<Eigen::Index>(rank, rows); ++r) {
     const Eigen::Index from_last = rows - 1 - r;  // eigenvalues come in increasing order
-    factor.col(r) = solver.eigenvectors().col(from_last) *
-                    std::pow(std::max(0.0, solver.eigenvalues()(from_last)), 0.25);
+    factor.col(r) = vectors.col(from_last) * std::pow(std::max(0.0, values(from_last)), 0.25);
   }
   return factor;
 }

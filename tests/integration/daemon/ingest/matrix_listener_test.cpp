@@ -133,7 +133,7 @@ TEST_F(MatrixListenerTest, WhoeverSaysNothingWhereATokenIsDueIsLetGo) {
 }
 
 TEST_F(MatrixListenerTest, AFullBacklogPausesTheReader) {
-  Backlog backlog;
+  static Backlog backlog;  // the paused session looks at it until the listener is gone
   int taken = 0;
   on_line_ = [&](std::string_view, std::uint64_t, const MatrixListener::Answer& answer) {
     ++taken;
