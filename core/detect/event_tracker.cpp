@@ -16,7 +16,6 @@ constexpr double kBack = 0.25;           // of the largest excess: below it a ce
 constexpr double kCentral = 0.6;         // of the excess flagged: what it turns around
 constexpr double kCompanion = 0.1;       // of the largest excess flagged: a smaller one stays out
 constexpr std::size_t kMostOpen = 1000;  // events
-constexpr std::size_t kNone = ~std::size_t{0};
 
 // Still above the lower level, in the same direction, and not nearly back.
 bool is_live(const EventCell& peak, std::uint32_t cell, const ScoredSlice& slice) {
@@ -223,24 +222,18 @@ std::vector<EventUpdate> EventTracker::update(const ScoredSlice& slice) {
       if (open_[i].age - member.last_live <= close_after_)
         event_of_root.emplace(root(row_of(member.cell)), i);
   std::map<std::size_t, std::vector<std::uint32_t>> fresh;
-  std::vector<std::size_t> went(slice.flagged.size(), kNone);
-  for (std::size_t k = 0; k < slice.flagged.size(); ++k) {
-    const std::uint32_t cell = slice.flagged[k];
+  std::vector<std::vector<std::uint32_t>> own(open_.size());
+  for (const std::uint32_t cell : slice.flagged) {
     const auto found = event_of_root.find(root(row_of(cell)));
     if (found == event_of_root.end()) {
       fresh[root(row_of(cell))].push_back(cell);
       continue;
     }
-    went[k] = found->second;
+    own[found->second].push_back(cell);
     add(open_[found->second], cell, slice);
     open_[found->second].quiet = 0;
   }
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    std::vector<std::uint32_t> own;
-    for (std::size_t k = 0; k < went.size(); ++k)
-      if (went[k] == i) own.push_back(slice.flagged[k]);
-    add_companions(open_[i], own, slice);
-  }
+  for (std::size_t i = 0; i < open_.size(); ++i) add_companions(open_[i], own[i], slice);
   std::vector<EventUpdate> updates;
   const std::size_t known = open_.size();
   for (const auto& [group_root, cells] : fresh) {

@@ -2,7 +2,8 @@
 // Anomalies that belong together become one event, over cells and over time.
 //
 // Flagged cells that share an origin or a destination are one group; a group that meets a live cell
-// of an open event in the same way continues it, any other opens a new one. An event stays while
+// of an open event in the same way continues it, any other opens a new one. Cells nearly over
+// the threshold in the line that several flagged ones share belong to it. An event stays while
 // one of its cells is above a lower level, and closes after some quiet slices. What was not
 // observed is neither quiet nor news.
 //
