@@ -133,9 +133,10 @@ TEST(DailyProfile, IsTheMeanOfPastDaysAndNothingBeforeTwo) {
       if (day < 2) {
         EXPECT_FALSE(profile.active(0));
       }
-      // Between the middles of slots a straight line is met exactly; not across midnight.
+      // Between the middles of slots a straight line is met, to the .2% that slots are kept in;
+      // not across midnight.
       if (day == 3 && second > 3600 && second < 82000) {
-        EXPECT_NEAR(profile.value(0), value_at(second), 0.01f) << second;
+        EXPECT_NEAR(profile.value(0), value_at(second), 0.03f) << second;
       }
       profile.learn(0, value_at(second));
     }
