@@ -2,7 +2,7 @@
 # run.sh PROGRAMS [pictures DIR | large [DIR]]: the dashboard of PROGRAMS/outlierd in headless Chromium, against simulated traffic.
 # With `pictures` it takes those of the documents instead of testing; with `large` it looks at 1000 nodes. Exit 77, with the reason, where it cannot run.
 set -euo pipefail
-programs=$(cd "$1" && pwd)
+programs=$(cd "${1:?which programs? run.sh PROGRAMS [pictures DIR | large [DIR]]}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 work=$programs/e2e-dashboard
 
