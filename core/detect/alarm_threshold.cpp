@@ -78,7 +78,7 @@ void AlarmThreshold::keep_newest() {
   if (added_ > peaks_.size() && !peaks_.empty())
     std::rotate(peaks_.begin(), peaks_.begin() + std::ptrdiff_t(added_ % peaks_.size()),
                 peaks_.end());
-  if (peaks_.size() <= capacity_) return;
+  if (peaks_.size() < capacity_) return;
   peaks_.erase(peaks_.begin(), peaks_.end() - std::ptrdiff_t(capacity_));
   added_ = added_ / capacity_ * capacity_;  // the oldest is the first of the ring
 }
