@@ -28,11 +28,14 @@ Pipeline::State::State(Network watched, PipelineOptions chosen)
     : network(checked(std::move(watched))),
       options(chosen),
       detector(network, {chosen.model, chosen.detection.minimum_share, chosen.detection.without}),
+      news(cell_count(network.shape()), network.bin_seconds,
+           chosen.detection.without.has(detect::Part::kNews) ? 1.0f : detect::News::kAgain),
       threshold(chosen.detection.false_alarms_per_day, network.bin_seconds,
                 cell_count(network.shape())),
       events(network, chosen.detection.close_after_slices),
       measured(network.shape()),
-      parts(std::size_t(detect::parts_of(measured.values.size()))) {}
+      parts(std::size_t(detect::parts_of(measured.values.size()))),
+      score(measured.values.size(), kUnknown) {}
 
 Pipeline::Pipeline(Network network, PipelineOptions options)
     : state_(std::make_unique<State>(std::move(network), options)) {}
@@ -81,7 +84,8 @@ SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int 
   make_columns(report);
   fill_scores(scores, report);
   fill_bands(scores, report);
-  detector.learn(flagged);
+  detector.learn(held);
+  learn_news();
   report.warmup = detector.warmup();
   if (scored_cells > 0) threshold.add(peak);
   track(report);
@@ -110,6 +114,7 @@ void Pipeline::State::fill_scores(const detect::CellScores& scores, SliceReport&
       detector.team(), cells, cells, [&](int part, std::size_t begin, std::size_t end) {
         Scored& scored = parts[std::size_t(part)];
         scored.flagged.clear();
+        scored.held.clear();
         scored.peak = 0.0f;
         scored.cells = 0;
         for (std::size_t cell = begin; cell < end; ++cell)
@@ -118,46 +123,75 @@ void Pipeline::State::fill_scores(const detect::CellScores& scores, SliceReport&
                   report.expected.begin() + begin);
         if (!ready) return;
         detect::quick_sigmas_of_tails(scores.tail.subspan(begin, end - begin),
-                                      report.score.data() + begin);
+                                      score.data() + begin);
+        detect::for_lanes(begin, end, [&](auto at) {
+          detect::store(report.score.data(), at,
+                        news.weighed_at(at, detect::load(score.data(), at)));
+        });
         for (std::size_t cell = begin; cell < end; ++cell) {
           const float sigmas = std::abs(report.score[cell]);
           scored.cells += !std::isnan(sigmas);
           scored.peak = sigmas > scored.peak ? sigmas : scored.peak;
+          if (!(std::abs(score[cell]) > limit)) continue;
+          scored.held.push_back(std::uint32_t(cell));
           if (sigmas > limit) scored.flagged.push_back(std::uint32_t(cell));
         }
       });
   flagged.clear();
+  held.clear();
   peak = 0.0f;
   scored_cells = 0;
   for (const Scored& part : parts) {
     flagged.insert(flagged.end(), part.flagged.begin(), part.flagged.end());
+    held.insert(held.end(), part.held.begin(), part.held.end());
     peak = std::max(peak, part.peak);
     scored_cells += part.cells;
   }
 }
 
-// The sparse part is what flagged cells have beyond the expected.
+// The sparse part is what the cells that are not learned have beyond the expected.
 void Pipeline::State::fill_bands(const detect::CellScores& scores, SliceReport& report) {
   const std::size_t cells = measured.values.size();
-  report.low.assign(cells, kUnknown);
-  report.high.assign(cells, kUnknown);
-  report.sparse.assign(cells, kUnknown);
-  const auto tail = float(detect::tail_of_sigma(float(report.threshold)));
+  const auto limit = float(report.threshold);
+  const auto tail = float(detect::tail_of_sigma(limit));
+  const float quiet = 0.99f * tail;  // quick_sigma_of_tail() is within 1e-3
   detect::for_cells(detector.team(), cells, [&](std::size_t begin, std::size_t end) {
     for (std::size_t cell = begin; cell < end; ++cell)
       if (measured.observed[cell]) report.sparse[cell] = 0.0f;
     if (!detector.ready()) return;
     detect::for_blocks(begin, end, [&](std::size_t from, std::size_t to) {
       detector.bands(from, to, tail, report.low.data(), report.high.data());
-      for (std::size_t cell = from; cell < to; ++cell) agree(cell, scores.own_tail[cell], report);
+      for (std::size_t cell = from; cell < to; ++cell)
+        if (news.told_lately(cell, limit)) widen(cell, report);
+      detect::for_lanes(from, to, [&](auto at) { agree_at(at, scores.own_tail, quiet, report); });
     });
   });
-  for (std::uint32_t cell : flagged) {
+  for (std::uint32_t cell : held) {
     float& sparse = report.sparse[cell];
     sparse = report.observed[cell] - report.expected[cell];
     if (sparse == 0.0f)
       sparse = std::copysign(std::numeric_limits<float>::min(), report.score[cell]);
   }
+}
+
+// The band of a cell that has been over the threshold of late: more of it is no news.
+void Pipeline::State::widen(std::size_t cell, SliceReport& report) const {
+  const auto bands_at = [&](bool up) {
+    const float reach = news.reach(cell, float(report.threshold), up);
+    detector.bands(cell, cell + 1, float(detect::tail_of_sigma(reach)), report.low.data(),
+                   report.high.data());
+  };
+  bands_at(true);
+  const float high = report.high[cell];
+  bands_at(false);
+  report.high[cell] = high;
+}
+
+void Pipeline::State::learn_news() {
+  detect::for_cells(detector.team(), score.size(), [&](std::size_t begin, std::size_t end) {
+    detect::for_lanes(begin, end,
+                      [&](auto at) { news.learn_at(at, detect::load(score.data(), at)); });
+  });
 }
 
 // The band, made to agree with the decision to the last bit: a cell that its own history flags is
@@ -193,7 +227,8 @@ void Pipeline::State::agree(std::size_t cell, float own, SliceReport& report) co
   float& low = report.low[cell];
   float& high = report.high[cell];
   const float value = report.observed[cell];
-  if (!(detect::quick_sigma_of_tail(std::abs(own)) > float(report.threshold))) {
+  const float sigmas = std::copysign(detect::quick_sigma_of_tail(std::abs(own)), own);
+  if (!(std::abs(news.weighed(cell, sigmas)) > float(report.threshold))) {
     low = std::min(low, value);
     high = std::max(high, value);
   } else if (own > 0.0f) {

@@ -61,6 +61,7 @@ std::vector<int> places(const std::vector<std::string>& names,
 void Pipeline::State::exchange(detect::StateStream& stream) {
   stream.number(last_time);
   detector.exchange(stream);
+  news.exchange(stream);
   threshold.exchange(stream);
   events.exchange(stream);
 }

@@ -5,6 +5,7 @@
 #include "core/detect/alarm_threshold.h"
 #include "core/detect/detector.h"
 #include "core/detect/event_tracker.h"
+#include "core/detect/news.h"
 #include "core/detect/sigma.h"
 #include "core/pipeline.h"
 
@@ -23,6 +24,7 @@ class Pipeline::State {
   const PipelineOptions options;
   EpochSeconds last_time = std::numeric_limits<EpochSeconds>::min();
   detect::Detector detector;
+  detect::News news;
   detect::AlarmThreshold threshold;
   detect::EventTracker events;
 
@@ -31,13 +33,15 @@ class Pipeline::State {
   void fill_scores(const detect::CellScores& scores, SliceReport& report);
   void fill_bands(const detect::CellScores& scores, SliceReport& report);
   void make_columns(SliceReport& report);
+  void widen(std::size_t cell, SliceReport& report) const;
+  void learn_news();
   template <class At>
   void agree_at(At at, std::span<const float> own_tail, float quiet, SliceReport& report) const;
   void agree(std::size_t cell, float own, SliceReport& report) const;
   void track(SliceReport& report);
 
   struct Scored {  // in a part of the cells
-    std::vector<std::uint32_t> flagged;
+    std::vector<std::uint32_t> flagged, held;
     float peak = 0.0f;
     std::size_t cells = 0;
   };
@@ -45,7 +49,8 @@ class Pipeline::State {
   // Of the slice at hand.
   Slice measured;
   std::vector<Scored> parts;
-  std::vector<std::uint32_t> flagged;
+  std::vector<float> score;                  // in sigmas, before it is weighed by its news
+  std::vector<std::uint32_t> flagged, held;  // over the threshold; so before they are weighed
   float peak = 0.0f;
   std::size_t scored_cells = 0;
 };

@@ -6,6 +6,7 @@
 #include "core/baselines/z_method.h"
 #include "core/detect/alarm_threshold.h"
 #include "core/detect/event_tracker.h"
+#include "core/detect/news.h"
 #include "core/detect/sigma.h"
 
 namespace outlierd::baselines {
@@ -21,6 +22,7 @@ class CalibratedMethod : public Method {
         options_(options),
         predictor_(std::move(predictor)),
         scores_(network, options.detection.minimum_share),
+        news_(cell_count(network.shape()), network.bin_seconds),
         threshold_(options.detection.false_alarms_per_day, network.bin_seconds,
                    cell_count(network.shape())),
         events_(network, options.detection.close_after_slices),
@@ -59,6 +61,7 @@ class CalibratedMethod : public Method {
   void flag(const Slice& measured, const std::vector<float>& tails, SliceReport& report) {
     report.observed.assign(tails.size(), kUnknown);
     report.score.assign(tails.size(), kUnknown);
+    score_.assign(tails.size(), kUnknown);
     flagged_.clear();
     settled_.clear();
     peak_ = 0.0f;
@@ -70,15 +73,19 @@ class CalibratedMethod : public Method {
       if (!scores_.ready() || std::isnan(tails[cell])) continue;
       ++scored_cells_;
       const float sigmas = detect::quick_sigma_of_tail(std::abs(tails[cell]));
-      report.score[cell] = std::copysign(sigmas, tails[cell]);
-      peak_ = std::max(peak_, sigmas);
+      score_[cell] = std::copysign(sigmas, tails[cell]);
+      report.score[cell] = news_.weighed(cell, score_[cell]);
+      const float news = std::abs(report.score[cell]);
+      peak_ = std::max(peak_, news);
       const bool over = sigmas > threshold_.sigmas();
       run_[cell] = over ? std::min(run_[cell] + 1, options_.model.level_slices + 1) : 0;
       if (!over) continue;
-      flagged_.push_back(std::uint32_t(cell));
+      if (news > threshold_.sigmas()) flagged_.push_back(std::uint32_t(cell));
       if (run_[cell] == options_.model.level_slices) settled_.push_back(std::uint32_t(cell));
       is_flagged_[cell] = run_[cell] < options_.model.level_slices;
     }
+    detect::for_lanes(0, score_.size(),
+                      [&](auto at) { news_.learn_at(at, detect::load(score_.data(), at)); });
   }
 
   void track(SliceReport& report) {
@@ -114,9 +121,10 @@ class CalibratedMethod : public Method {
   PipelineOptions options_;
   std::unique_ptr<Predictor> predictor_;
   ResidualScores scores_;
+  detect::News news_;
   detect::AlarmThreshold threshold_;
   detect::EventTracker events_;
-  std::vector<float> deviation_;
+  std::vector<float> deviation_, score_;  // score_: in sigmas, before it is weighed by its news
   std::vector<std::uint8_t> known_, is_flagged_;
   std::vector<int> run_;  // slices in a row a cell was flagged
   std::vector<std::uint32_t> flagged_, settled_;

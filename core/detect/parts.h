@@ -15,7 +15,8 @@ enum class Part : std::uint8_t {
   kLonger,
   kShifts,
   kCalm,
-  kRange
+  kRange,
+  kNews
 };
 
 class PartsLeftOut {

@@ -36,7 +36,7 @@ struct Rearrangement {
 
 class StateStream {
  public:
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
   static constexpr std::uint32_t kOldest = 2;  // still read
 
   explicit StateStream(ByteWriter& out, std::uint32_t version = kVersion)
@@ -44,7 +44,7 @@ class StateStream {
   StateStream(ByteReader& in, const Rearrangement& map, std::uint32_t version = kVersion)
       : in_(&in), map_(&map), version_(version) {}
 
-  // Of the bytes. 3 has what 2 has not: pending events, usual ranges, profiles in 16 bits.
+  // Of the bytes. 3 has what 2 has not: pending events, usual ranges, profiles in 16 bits; 4 news.
   std::uint32_t version() const { return version_; }
 
   bool reading() const { return in_ != nullptr; }

@@ -213,7 +213,8 @@ std::map<std::string, Variant> detection_ablations(const baselines::MethodOption
                                    std::pair{"longer horizons of cells", detect::Part::kLonger},
                                    std::pair{"shifts", detect::Part::kShifts},
                                    std::pair{"calm at restless times of day", detect::Part::kCalm},
-                                   std::pair{"usual range", detect::Part::kRange}})
+                                   std::pair{"usual range", detect::Part::kRange},
+                                   std::pair{"news", detect::Part::kNews}})
     add(std::string("outlierd, no ") + name,
         [without = detect::PartsLeftOut(part)](PipelineOptions& o) {
           o.detection.without = without;
