@@ -32,7 +32,8 @@ std::string request_of(const HttpTarget& target, const std::string& body) {
   std::string text = "POST " + target.target + " HTTP/1.1\r\nHost: " + host;
   if (!usual) text += ":" + std::to_string(target.port);
   text += "\r\nUser-Agent: outlierd\r\nContent-Type: application/json\r\nConnection: close\r\n";
-  for (const auto& [name, value] : target.headers) text += name + ": " + value + "\r\n";
+  for (const auto& [name, value] : target.headers)
+    text.append(name).append(": ").append(value).append("\r\n");
   return text + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
