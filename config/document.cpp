@@ -13,7 +13,7 @@
 namespace outlierd::config {
 namespace {
 
-constexpr std::size_t kMostNodes = 1'000'000;
+constexpr std::size_t kMostYamlNodes = 1'000'000;
 
 // A comment put behind the text. The library takes the end of the file for the end of a quoted
 // text; one that was not closed has swallowed the comment. No file holds its control character.
@@ -119,7 +119,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     Open& open = open_.back();
     open.node->size += node->size;
-    if (open.node->size > kMostNodes)
+    if (open.node->size > kMostYamlNodes)
       throw YAML::ParserException(mark, "the aliases unfold to more than a million values");
     if (open.node->kind == Node::Kind::kList) {
       open.node->items.push_back(std::move(node));

@@ -6,7 +6,6 @@
 namespace outlierd::config {
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
 
 constexpr int kMostConnections = 1'000'000;
@@ -118,7 +117,7 @@ void read_http(const Node& node, Problems& problems, Http& http, std::vector<Bou
   map.boolean("allow_anonymous", http.allow_anonymous);
   map.whole("max_connections", http.max_connections, 1, kMostConnections);
   map.size("max_body", http.max_body, kKiB, 4 * kGiB);
-  map.duration("request_timeout", http.request_timeout, milliseconds(100), hours(1));
+  map.duration("request_timeout", http.request_timeout, milliseconds(100), std::chrono::hours(1));
   map.finish();
   if (listen) check_reach(map, http.listen, http.tokens_file, http.allow_anonymous);
   if (listen || !map.find("listen"))

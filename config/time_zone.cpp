@@ -12,7 +12,7 @@ namespace {
 using Reason = tl::unexpected<std::string>;
 
 constexpr const char* kFolder = "/usr/share/zoneinfo";
-constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kLargestZoneFile = 1 << 20;
 constexpr int kDay = 86400;
 
 // Big-endian numbers from the front; past the end they are zero and failed() says so.
@@ -66,7 +66,7 @@ std::optional<Header> read_header(Bytes& bytes) {
   for (std::size_t* count : {&header.is_utc, &header.is_standard, &header.leaps, &header.times,
                              &header.types, &header.letters}) {
     const std::int64_t number = bytes.number(4);
-    if (number < 0 || number > std::int64_t(kLargestFile)) return std::nullopt;
+    if (number < 0 || number > std::int64_t(kLargestZoneFile)) return std::nullopt;
     *count = std::size_t(number);
   }
   if (bytes.failed() || header.types == 0) return std::nullopt;
@@ -282,7 +282,7 @@ tl::expected<TimeZone, std::string> TimeZone::load(std::string_view name) {
   const auto file = std::filesystem::path(kFolder) / name;
   if (!std::filesystem::is_regular_file(file, error)) return unknown;
   std::ifstream in(file, std::ios::binary);
-  std::vector<char> content(kLargestFile);
+  std::vector<char> content(kLargestZoneFile);
   in.read(content.data(), std::streamsize(content.size()));
   const auto bytes = std::as_bytes(std::span(content)).first(std::size_t(in.gcount()));
   if (bytes.empty()) return Reason(file.string() + " cannot be read");

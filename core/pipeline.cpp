@@ -13,7 +13,7 @@ namespace outlierd {
 namespace {
 
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
-constexpr int kDay = 86400;
+constexpr int kDaySeconds = 86400;
 
 Network checked(Network network) {
   if (network.nodes.empty()) throw std::invalid_argument("a network needs at least one node");
@@ -75,7 +75,8 @@ void Pipeline::State::take(const Slice& slice) {
 SliceReport Pipeline::State::process(const Slice& slice, EpochSeconds time, int local_offset) {
   take(slice);
   last_time = time;
-  const std::int64_t local = (time % kDay + local_offset % kDay + 2 * kDay) % kDay;
+  const std::int64_t local =
+      (time % kDaySeconds + local_offset % kDaySeconds + 2 * kDaySeconds) % kDaySeconds;
   const detect::CellScores scores = detector.score(measured, int(local));
 
   SliceReport report;

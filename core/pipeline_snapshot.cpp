@@ -16,7 +16,7 @@ namespace outlierd {
 namespace {
 
 constexpr char kMagic[8] = {'O', 'U', 'T', 'L', 'P', 'I', 'P', 'E'};
-constexpr std::uint32_t kVersion = detect::StateStream::kVersion;
+constexpr std::uint32_t kSnapshotVersion = detect::StateStream::kVersion;
 constexpr std::uint32_t kOldest = detect::StateStream::kOldest;
 constexpr std::uint64_t kMostNames = 1u << 20;
 constexpr const char* kContradiction = "the snapshot contradicts itself";
@@ -78,7 +78,7 @@ std::vector<std::byte> Pipeline::save() const {
   ByteWriter whole;
   whole.reserve(body.size() + 64);
   whole.numbers(std::span<const char>(kMagic));
-  whole.number(kVersion);
+  whole.number(kSnapshotVersion);
   whole.number(std::uint64_t(body.size()));
   whole.number(crc64(body));
   std::vector<std::byte> bytes = whole.take();
@@ -95,10 +95,10 @@ tl::expected<Pipeline, std::string> Pipeline::restore(std::span<const std::byte>
   if (in.failed() || !std::equal(magic, magic + sizeof magic, kMagic))
     return because("not a snapshot of a pipeline");
   const auto version = in.number<std::uint32_t>();
-  if (!in.failed() && (version < kOldest || version > kVersion))
+  if (!in.failed() && (version < kOldest || version > kSnapshotVersion))
     return because("the snapshot is of version " + std::to_string(version) +
                    ", this program reads " + std::to_string(kOldest) + " to " +
-                   std::to_string(kVersion));
+                   std::to_string(kSnapshotVersion));
   const auto length = in.number<std::uint64_t>();
   const auto checksum = in.number<std::uint64_t>();
   if (in.failed() || in.rest().size() != length)

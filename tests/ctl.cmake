@@ -9,9 +9,8 @@ outlierd_test(unit/daemon/ctl/traffic_csv LABELS unit LINKS outlierd_ctl PLAIN)
 outlierd_test(unit/daemon/ctl/simulator LABELS unit LINKS outlierd_ctl PLAIN)
 outlierd_test(unit/daemon/ctl/incidents LABELS unit LINKS outlierd_ctl_test_support PLAIN)
 outlierd_test(unit/daemon/ctl/render LABELS unit LINKS outlierd_ctl PLAIN)
-outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_support PLAIN)
-target_compile_definitions(unit_daemon_ctl_outlierctl_test PRIVATE
-  OUTLIERCTL="$<TARGET_FILE:outlierctl>")
-add_dependencies(unit_daemon_ctl_outlierctl_test outlierctl)
+outlierd_test(unit/daemon/ctl/outlierctl LABELS unit LINKS outlierd_ctl_test_support PLAIN
+  DEFINITIONS OUTLIERCTL="$<TARGET_FILE:outlierctl>")
+add_dependencies(ctl_plain_tests outlierctl)
 outlierd_test(unit/daemon/ctl/replay LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json PLAIN)
 outlierd_test(unit/daemon/ctl/evaluate LABELS unit LINKS outlierd_ctl nlohmann_json::nlohmann_json PLAIN)

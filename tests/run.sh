@@ -27,4 +27,6 @@ cmake --build --preset tsan --target outlierd_thread_tests
 ctest --preset tsan --output-on-failure
 
 step "all tests"
+for program in build/release/tests/*_test build/release/tests/*_tests; do "$program" --gtest_list_tests; done |
+  awk '/^  / { cases++ } END { print cases " cases of GoogleTest; a test below is the cases of one file" }'
 ctest --preset release -j "$(nproc)" --output-on-failure

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/baselines/simple.h"
+#include "core/baselines/z_method.h"
 
 namespace outlierd::baselines {
 namespace {
@@ -8,7 +9,6 @@ namespace {
 // A trend of one bin is noise.
 constexpr float kLevelWeight = 0.05f, kTrendWeight = 0.0f, kSeasonWeight = 0.3f;
 constexpr float kFirstWeight = 0.3f;
-constexpr int kDay = 86400;
 
 // expected = level + trend + season of that bin of the local day. The first day has a quick level
 // only; from it the season starts, as the deviation from the day's mean.
@@ -16,7 +16,7 @@ class HoltWinters : public Predictor {
  public:
   explicit HoltWinters(const Network& network)
       : bin_seconds_(network.bin_seconds),
-        slots_(std::size_t(std::max(1, kDay / network.bin_seconds))),
+        slots_(std::size_t(std::max(1, kSecondsADay / network.bin_seconds))),
         spreads_(cell_count(network.shape()), 86400.0 / network.bin_seconds),
         level_(cell_count(network.shape()), kUnknown),
         trend_(level_.size(), 0.0f),

@@ -4,7 +4,7 @@
 namespace outlierd::baselines {
 namespace {
 
-constexpr double kRegularisation = 0.001, kFirstStep = 0.1;
+constexpr double kSgdRegularisation = 0.001, kFirstStep = 0.1;
 
 class OnlineSgd : public Factorization {
  public:
@@ -16,11 +16,11 @@ class OnlineSgd : public Factorization {
 
   bool update(const Slice& slice) override {
     const std::vector<ObservedCell> cells = observed_cells(slice);
-    const Vector c = weights_of(cells, a_, b_, kRegularisation);
+    const Vector c = weights_of(cells, a_, b_, kSgdRegularisation);
     reconstruct(a_, c, b_, projected_);
     slices_ += 1.0;
-    const double step = kFirstStep / (1.0 + kRegularisation * kFirstStep * slices_);
-    Matrix a = (1.0 - kRegularisation * step) * a_, b = (1.0 - kRegularisation * step) * b_;
+    const double step = kFirstStep / (1.0 + kSgdRegularisation * kFirstStep * slices_);
+    Matrix a = (1.0 - kSgdRegularisation * step) * a_, b = (1.0 - kSgdRegularisation * step) * b_;
     for (const ObservedCell& cell : cells) {
       const double residual =
           cell.value - a_.row(cell.row).cwiseProduct(b_.row(cell.column)).dot(c);
@@ -29,7 +29,7 @@ class OnlineSgd : public Factorization {
     }
     a_.swap(a);
     b_.swap(b);
-    reconstruct(a_, weights_of(cells, a_, b_, kRegularisation), b_, fitted_);
+    reconstruct(a_, weights_of(cells, a_, b_, kSgdRegularisation), b_, fitted_);
     return finite(projected_) && finite(fitted_);
   }
 

@@ -2,19 +2,19 @@
 #include <array>
 
 #include "core/baselines/simple.h"
+#include "core/baselines/z_method.h"
 
 namespace outlierd::baselines {
 namespace {
 
 constexpr int kDays = 7;
-constexpr int kDay = 86400;
 
 // The last kDays values of every bin of the local day, a cell.
 class Seasonal : public Predictor {
  public:
   explicit Seasonal(const Network& network)
       : bin_seconds_(network.bin_seconds),
-        slots_(std::size_t(std::max(1, kDay / network.bin_seconds))),
+        slots_(std::size_t(std::max(1, kSecondsADay / network.bin_seconds))),
         spreads_(cell_count(network.shape()), 86400.0 / network.bin_seconds),
         past_(slots_ * cell_count(network.shape()) * kDays, kUnknown),
         next_(slots_, 0) {}

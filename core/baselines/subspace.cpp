@@ -7,11 +7,11 @@
 namespace outlierd::baselines {
 namespace {
 
-using Matrix = Eigen::MatrixXf;
-using Vector = Eigen::VectorXf;
+using FloatMatrix = Eigen::MatrixXf;
+using FloatVector = Eigen::VectorXf;
 
-constexpr int kDays = 7;         // of covariance
-constexpr int kComponents = 10;  // of the normal subspace
+constexpr int kCovarianceDays = 7;  // of covariance
+constexpr int kComponents = 10;     // of the normal subspace
 constexpr double kRefitsPerDay = 4.0;
 constexpr double kFirstFitDays = 0.5;
 
@@ -21,12 +21,12 @@ class Subspace : public Predictor {
  public:
   explicit Subspace(const Network& network)
       : bins_a_day_(86400.0 / network.bin_seconds),
-        rows_(std::max(32, int(kDays * bins_a_day_))),
+        rows_(std::max(32, int(kCovarianceDays * bins_a_day_))),
         spreads_(cell_count(network.shape()), bins_a_day_),
-        past_(Matrix::Zero(Eigen::Index(cell_count(network.shape())), rows_)),
-        seen_(Matrix::Zero(past_.rows(), rows_)),
-        mean_(Vector::Zero(past_.rows())),
-        value_(Vector::Zero(past_.rows())) {}
+        past_(FloatMatrix::Zero(Eigen::Index(cell_count(network.shape())), rows_)),
+        seen_(FloatMatrix::Zero(past_.rows(), rows_)),
+        mean_(FloatVector::Zero(past_.rows())),
+        value_(FloatVector::Zero(past_.rows())) {}
 
   const Prediction& process(const Slice& slice, EpochSeconds, int) override {
     const std::size_t cells = slice.values.size();
@@ -44,8 +44,8 @@ class Subspace : public Predictor {
 
  private:
   void predict(const Slice& slice) {
-    const Vector centred = value_ - mean_;
-    const Vector normal = components_ * (components_.transpose() * centred) + mean_;
+    const FloatVector centred = value_ - mean_;
+    const FloatVector normal = components_ * (components_.transpose() * centred) + mean_;
     for (std::size_t cell = 0; cell < slice.values.size(); ++cell) {
       const auto at = Eigen::Index(cell);
       out_.expected[cell] = scale_.volume_of(double(normal(at)));
@@ -74,13 +74,13 @@ class Subspace : public Predictor {
     const Eigen::Index bins = Eigen::Index(std::min(bins_, std::uint64_t(rows_)));
     const auto values = past_.leftCols(bins);
     const auto seen = seen_.leftCols(bins);
-    const Vector counts = seen.rowwise().sum().cwiseMax(1.0f);
+    const FloatVector counts = seen.rowwise().sum().cwiseMax(1.0f);
     mean_ = (values.cwiseProduct(seen)).rowwise().sum().cwiseQuotient(counts);
-    const Matrix centred = (values.colwise() - mean_).cwiseProduct(seen);
-    Matrix covariance = Matrix::Zero(centred.rows(), centred.rows());
+    const FloatMatrix centred = (values.colwise() - mean_).cwiseProduct(seen);
+    FloatMatrix covariance = FloatMatrix::Zero(centred.rows(), centred.rows());
     covariance.selfadjointView<Eigen::Lower>().rankUpdate(centred, 1.0f / float(bins));
-    Vector variances;
-    Matrix directions;
+    FloatVector variances;
+    FloatMatrix directions;
     if (!model::symmetric_eigen(covariance, variances, directions)) return;
     const Eigen::Index rank = std::min<Eigen::Index>(kComponents, covariance.rows() - 1);
     components_ = directions.rightCols(rank);
@@ -91,9 +91,9 @@ class Subspace : public Predictor {
   ValueScale scale_{Scale::kRoot};
   Spreads spreads_;
   std::uint64_t bins_ = 0;
-  Matrix past_, seen_;  // cell, bin
-  Matrix components_;
-  Vector mean_, value_;
+  FloatMatrix past_, seen_;  // cell, bin
+  FloatMatrix components_;
+  FloatVector mean_, value_;
   Prediction out_;
 };
 

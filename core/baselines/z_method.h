@@ -11,10 +11,11 @@ namespace outlierd::baselines {
 
 std::unique_ptr<Method> make_z_method(const Network& network, std::unique_ptr<Predictor> predictor);
 
+inline constexpr int kSecondsADay = 86400;
+
 // Of the local day, from UTC and what the zone is ahead of it.
 inline int second_of_day(EpochSeconds time, int local_offset) {
-  constexpr int kDay = 86400;
-  return int((time % kDay + local_offset % kDay + 2 * kDay) % kDay);
+  return int((time % kSecondsADay + local_offset % kSecondsADay + 2 * kSecondsADay) % kSecondsADay);
 }
 
 // Values that are no volume were not measured: NaN, infinite, negative, too large for a float.

@@ -6,10 +6,10 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr float kSigmaOfMean = 1.29f;
-constexpr float kClip = 3.0f;
-constexpr float kFastClip = 8.0f;
-constexpr int kFirstBins = 5;
+constexpr float kSumSigmaOfMean = 1.29f;
+constexpr float kSumClip = 3.0f;
+constexpr float kSumFastClip = 8.0f;
+constexpr int kSumFirstBins = 5;
 constexpr float kUsualWeight = 0.01f;
 constexpr float kSeenShare = 0.5f;  // of the usual cells
 
@@ -54,10 +54,10 @@ void NodeSums::learn(bool tails) {
     if (tails && seen_[i] > 0) tails_.learn(i, deviation_[i]);
     const float unit = std::max(spread_[i], least_spread_);
     const float error = sum_[i] - level_[i], size = std::abs(error);
-    const float limit = seen_[i] < kFirstBins ? 1e30f : kClip * unit;
-    fast_[i] += fast_weight_ * (kSigmaOfMean * std::min(size, kFastClip * unit) - fast_[i]);
+    const float limit = seen_[i] < kSumFirstBins ? 1e30f : kSumClip * unit;
+    fast_[i] += fast_weight_ * (kSumSigmaOfMean * std::min(size, kSumFastClip * unit) - fast_[i]);
     spread_[i] +=
-        std::max(spread_weight_, start) * (kSigmaOfMean * std::min(size, limit) - spread_[i]);
+        std::max(spread_weight_, start) * (kSumSigmaOfMean * std::min(size, limit) - spread_[i]);
     level_[i] += std::max(level_weight_, start) * std::clamp(error, -limit, limit);
     if (seen_[i] < 255) ++seen_[i];
   }

@@ -6,11 +6,11 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
+constexpr float kNoTail = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMostShare = 100.0f;
 constexpr float kLeastSurprise = 0.3f;  // spread of a row's surprise
 constexpr float kLeastVolume = 1e-12f;  // spread of a row's volume
-constexpr std::int64_t kFirstBins = 5;
+constexpr std::int64_t kFirstTotals = 5;
 constexpr double kMostGrowth = 2.0;  // of the traffic in one bin, that counts
 // What each channel counts. A score means the same in all of them, but in some more of what is
 // rare is nobody's concern.
@@ -61,7 +61,7 @@ Channels::Channels(const Network& network, double minimum_share, PartsLeftOut wi
       places_(network),
       total_(metrics_, 0.0),
       restlessness_(network.bin_seconds),
-      tail_(places_.row.size(), kUnknown),
+      tail_(places_.row.size(), kNoTail),
       own_tail_(tail_),
       beyond_(std::size_t(parts_of(tail_.size()))) {
   for (auto* sides : {&rows_, &columns_})
@@ -216,7 +216,7 @@ void Channels::score_at(const Input& input, At at) {
     const Lanes ever = share_tails_[k - 1].score_at(at, highest(share, none) / kThousandth);
     tail = choose(share > none, larger(tail, kShares[k] * ever * gate(share)), tail);
   }
-  tail = choose(observed, tail, splat(kUnknown));
+  tail = choose(observed, tail, splat(kNoTail));
   store(tail_.data(), at, tail);
   store(own_tail_.data(), at, tail);
 }
@@ -354,7 +354,7 @@ void Channels::learn_total() {
   const double weight =
       std::max(std::min(0.5, 4.0 * bin_seconds_ / 86400.0), 1.0 / double(bins_ + 1));
   for (std::size_t m = 0; m < metrics_; ++m) {
-    if (bins_ < kFirstBins || total_[m] == 0.0) {
+    if (bins_ < kFirstTotals || total_[m] == 0.0) {
       total_[m] += (total_[m] == 0.0 ? 1.0 : weight) * (now[m] - total_[m]);
     } else {
       total_[m] += weight * (std::min(now[m], kMostGrowth * total_[m]) - total_[m]);

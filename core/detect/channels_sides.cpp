@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kUsual = 0.5f, kMostSurprise = 3.0f;  // of a cell's tail score, in its row's sum
 
-Lanes sign_of(Lanes x) { return with_sign(splat(1.0f), x); }
+Lanes direction_of(Lanes x) { return with_sign(splat(1.0f), x); }
 
 // What a cell adds to the surprise of its row.
 Lanes surprise_of(Lanes tail) {
@@ -125,7 +125,7 @@ void Channels::find_most_of_columns(std::size_t k, std::size_t begin, std::size_
     for_lanes(begin, end, [&](auto at) {
       const Lanes excess = load(excess_now_[k].data() + row, at);
       store(side.most.data(), at,
-            highest(load(side.most.data(), at), excess * sign_of(load(side.tail.data(), at))));
+            highest(load(side.most.data(), at), excess * direction_of(load(side.tail.data(), at))));
     });
 }
 

@@ -6,7 +6,7 @@
 namespace outlierd::detect {
 namespace {
 
-constexpr int kDay = 86400;
+constexpr int kDaySeconds = 86400;
 constexpr int kSweeps = 3;
 constexpr int kFirstMeans = 6;  // that the factors start from, of some seven hours
 constexpr double kNoiseWeight = 0.02;
@@ -36,7 +36,7 @@ std::vector<ModelComponent::Node> strongest(const std::vector<double>& loadings)
 LowRankView::LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds)
     : shape_(shape),
       factorizer_(shape, slow(options)),
-      bins_a_mean_(std::clamp(kDay / options.window / bin_seconds, 1, 255)),
+      bins_a_mean_(std::clamp(kDaySeconds / options.window / bin_seconds, 1, 255)),
       sum_(cell_count(shape), 0.0f),
       count_(sum_.size(), 0),
       expected_(sum_.size(), 0.0f),

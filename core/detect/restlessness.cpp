@@ -10,7 +10,7 @@ namespace {
 constexpr int kDay = 86400;
 constexpr int kFirstDays = 2;
 constexpr float kDayWeight = 0.25f;
-constexpr double kHighest = 0.1;  // the share of the cells that counts
+constexpr double kCountedShare = 0.1;  // the share of the cells that counts
 constexpr float kExponent = 0.5f;
 constexpr float kStep = 0.05f;  // of the histogram
 constexpr std::size_t kSteps = 200;
@@ -41,8 +41,8 @@ float Restlessness::of(std::span<const float> tails) {
     ++cells;
     ++histogram[std::size_t(std::min(std::abs(tail) / kStep, float(kSteps - 1)))];
   }
-  const auto wanted =
-      std::max<std::size_t>(std::min<std::size_t>(cells, 3), std::size_t(kHighest * double(cells)));
+  const auto wanted = std::max<std::size_t>(std::min<std::size_t>(cells, 3),
+                                            std::size_t(kCountedShare * double(cells)));
   double sum = 0.0;
   std::size_t left = wanted;
   for (std::size_t step = kSteps; step-- > 0 && left > 0;) {

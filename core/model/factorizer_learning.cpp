@@ -10,8 +10,8 @@ namespace outlierd::model {
 namespace {
 
 constexpr double kSpikeOfMedian = 1e6;
-constexpr int kLargestExponent = 1000;
-constexpr std::size_t kMedianSample = 1000000;  // values of a window that are enough
+constexpr int kLargestScale = 1000;
+constexpr std::size_t kWindowSample = 1000000;  // values of a window that are enough
 
 bool all_finite(const AlignedDoubles& values) {
   // A sum is finite only if every term is; NaN and infinity both survive the multiplication.
@@ -131,7 +131,7 @@ void StreamingFactorizer::State::maintain() {
 bool StreamingFactorizer::State::normalize_window() {
   std::vector<double> sizes;
   double cells = 0.0;
-  const std::size_t step = 1 + low_rank_.size() * view_.slices.size() / kMedianSample;
+  const std::size_t step = 1 + low_rank_.size() * view_.slices.size() / kWindowSample;
   for (const WindowSlice* slice : view_.slices) {
     cells += double(slice->observed);
     for (std::size_t cell = 0; cell < slice->values.size(); cell += step)
@@ -149,7 +149,7 @@ bool StreamingFactorizer::State::normalize_window() {
       squares += size * size;
     }
   const int found = std::ilogb(unit_size) + std::ilogb(std::sqrt(squares / cells));
-  if (std::abs(found) > kLargestExponent) return false;  // its power of two is not a number
+  if (std::abs(found) > kLargestScale) return false;  // its power of two is not a number
   exponent = found;
   for (WindowSlice* slice : view_.slices) {
     for (double& value : slice->values)

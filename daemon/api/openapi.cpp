@@ -8,13 +8,13 @@
 namespace outlierd::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json reference(std::string_view schema) {
+OrderedJson reference(std::string_view schema) {
   return {{"$ref", "#/components/schemas/" + std::string(schema)}};
 }
 
-Json schema_of(const Parameter& parameter) {
+OrderedJson schema_of(const Parameter& parameter) {
   switch (parameter.kind) {
     case ParameterKind::kTime:
       return {{"type", "string"}, {"format", "date-time"}};
@@ -39,13 +39,13 @@ Json schema_of(const Parameter& parameter) {
   return {{"type", "string"}, {"minLength", 1}, {"maxLength", kLongestText}};
 }
 
-Json parameter_of(const Parameter& parameter) {
+OrderedJson parameter_of(const Parameter& parameter) {
   static constexpr const char* kPlaces[] = {"path", "query", "header"};
-  Json json = {{"name", parameter.name},
-               {"in", kPlaces[int(parameter.place)]},
-               {"description", parameter.description},
-               {"required", parameter.required},
-               {"schema", schema_of(parameter)}};
+  OrderedJson json = {{"name", parameter.name},
+                      {"in", kPlaces[int(parameter.place)]},
+                      {"description", parameter.description},
+                      {"required", parameter.required},
+                      {"schema", schema_of(parameter)}};
   if (parameter.kind == ParameterKind::kChoices) {
     json["style"] = "form";
     json["explode"] = false;
@@ -53,20 +53,20 @@ Json parameter_of(const Parameter& parameter) {
   return json;
 }
 
-Json body_of(const Route& route) {
-  Json content = Json::object();
+OrderedJson body_of(const Route& route) {
+  OrderedJson content = OrderedJson::object();
   for (std::string_view type : route.body_types) {
     // Lines and CBOR are sequences and bytes to OpenAPI; their items are as the JSON schema says.
     content[std::string(type)]["schema"] =
-        type == "application/json" ? reference(route.body_schema) : Json::object();
+        type == "application/json" ? reference(route.body_schema) : OrderedJson::object();
   }
   return {{"required", route.body_required}, {"content", content}};
 }
 
-Json answers_json(const Route& route) {
-  Json answers = Json::object();
+OrderedJson answers_json(const Route& route) {
+  OrderedJson answers = OrderedJson::object();
   for (const Answer& answer : answers_of(route)) {
-    Json json = {{"description", answer.description}};
+    OrderedJson json = {{"description", answer.description}};
     std::string media(answer.media);
     if (answer.schema == "Problem") media = "application/problem+json";
     if (!answer.schema.empty()) {
@@ -83,7 +83,7 @@ Json answers_json(const Route& route) {
 }  // namespace
 
 std::string openapi_document(std::string_view version) {
-  Json document = {
+  OrderedJson document = {
       {"openapi", "3.1.0"},
       {"info",
        {{"title", "outlierd"},
@@ -92,15 +92,15 @@ std::string openapi_document(std::string_view version) {
          "Watches the traffic between the nodes of a network and says what does not belong. Times "
          "are RFC 3339; from is inclusive, to exclusive. Lists are {items, next}."},
         {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
-      {"paths", Json::object()}};
+      {"paths", OrderedJson::object()}};
   for (const Route& route : routes()) {
-    Json operation = {{"operationId", route.name}, {"summary", route.summary}};
+    OrderedJson operation = {{"operationId", route.name}, {"summary", route.summary}};
     for (const Parameter& parameter : route.parameters)
       operation["parameters"].push_back(parameter_of(parameter));
     if (!route.body_types.empty()) operation["requestBody"] = body_of(route);
     operation["responses"] = answers_json(route);
     if (route.role == Role::kNone) {
-      operation["security"] = Json::array();
+      operation["security"] = OrderedJson::array();
     } else {
       operation["x-role"] = name_of(route.role);
     }
@@ -108,9 +108,10 @@ std::string openapi_document(std::string_view version) {
     for (char& c : method) c = char(c - 'A' + 'a');
     document["paths"][std::string(route.pattern)][method] = operation;
   }
-  document["components"]["schemas"] = Json::parse(component_schemas());
+  document["components"]["schemas"] = OrderedJson::parse(component_schemas());
   document["components"]["securitySchemes"]["token"] = {{"type", "http"}, {"scheme", "bearer"}};
-  document["security"] = Json::array({Json::object(), {{"token", Json::array()}}});
+  document["security"] =
+      OrderedJson::array({OrderedJson::object(), {{"token", OrderedJson::array()}}});
   return document.dump();
 }
 

@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kReadBytes = 1 << 16;
 constexpr std::size_t kWriteBytes = 1 << 18;
 
-std::string system_reason(int error) { return std::generic_category().message(error); }
+std::string socket_reason(int error) { return std::generic_category().message(error); }
 
 class Socket {
  public:
@@ -58,15 +58,15 @@ short wait_for(int descriptor, short events, double seconds) {
 tl::expected<Socket, std::string> connect_to(const sockaddr* name, socklen_t length, int family,
                                              double seconds) {
   Socket socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (socket.get() < 0) return tl::unexpected(system_reason(errno));
+  if (socket.get() < 0) return tl::unexpected(socket_reason(errno));
   if (connect(socket.get(), name, length) != 0) {
-    if (errno != EINPROGRESS && errno != EAGAIN) return tl::unexpected(system_reason(errno));
+    if (errno != EINPROGRESS && errno != EAGAIN) return tl::unexpected(socket_reason(errno));
     if (wait_for(socket.get(), POLLOUT, seconds) == 0)
       return tl::unexpected(fmt::format("no answer in {:g} s", seconds));
     int error = 0;
     socklen_t size = sizeof error;
     getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    if (error != 0) return tl::unexpected(system_reason(error));
+    if (error != 0) return tl::unexpected(socket_reason(error));
   }
   return socket;
 }
@@ -205,7 +205,7 @@ class Connection::State {
     if (!tls_) {
       waits = short(waits | events);
       if (errno == EAGAIN || errno == EINTR) return {};
-      return {.moved = false, .closed = false, .reason = system_reason(errno)};
+      return {.moved = false, .closed = false, .reason = socket_reason(errno)};
     }
     if (SSL_get_error(tls_.get(), status) == SSL_ERROR_ZERO_RETURN)
       return {.moved = false, .closed = true, .reason = {}};

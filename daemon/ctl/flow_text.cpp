@@ -8,7 +8,7 @@
 namespace outlierd::ctl {
 namespace {
 
-std::string quoted(const IpAddress& address) {
+std::string quoted_address(const IpAddress& address) {
   return address.family == 0 ? "null" : '"' + address_text(address) + '"';
 }
 
@@ -37,18 +37,18 @@ std::string flow_line(const ingest::FlowBatch& batch, const FlowRecord& record) 
   std::string line =
       fmt::format(R"({{"type":"{}","exporter":{},"observation_domain":{},"sequence":{})",
                   ingest::name_of(batch.protocol),
-                  quoted(record.exporter.family != 0 ? record.exporter : batch.exporter),
+                  quoted_address(record.exporter.family != 0 ? record.exporter : batch.exporter),
                   batch.domain, batch.has_sequence ? std::to_string(batch.sequence) : "null");
-  if (batch.agent.family != 0) line += fmt::format(R"(,"agent":{})", quoted(batch.agent));
+  if (batch.agent.family != 0) line += fmt::format(R"(,"agent":{})", quoted_address(batch.agent));
   line += fmt::format(
       R"(,"in_if":{},"out_if":{},"src":{},"dst":{},"src_mask":{},"dst_mask":{},"src_as":{},"dst_as":{})",
-      record.input_interface, record.output_interface, quoted(record.source),
-      quoted(record.destination), record.source_prefix_length, record.destination_prefix_length,
-      record.source_as, record.destination_as);
+      record.input_interface, record.output_interface, quoted_address(record.source),
+      quoted_address(record.destination), record.source_prefix_length,
+      record.destination_prefix_length, record.source_as, record.destination_as);
   line += fmt::format(
       R"(,"next_hop":{},"bgp_next_hop":{},"proto":{},"src_port":{},"dst_port":{},"tcp_flags":{},"tos":{})",
-      quoted(record.next_hop), quoted(record.bgp_next_hop), record.protocol, record.source_port,
-      record.destination_port, record.tcp_flags, record.type_of_service);
+      quoted_address(record.next_hop), quoted_address(record.bgp_next_hop), record.protocol,
+      record.source_port, record.destination_port, record.tcp_flags, record.type_of_service);
   line += fmt::format(
       R"(,"bytes":{},"packets":{},"flows":{},"sampling_rate":{},"direction":{},"t_start":{},"t_end":{}}})",
       record.bytes, record.packets, record.flows, record.sampling_rate,

@@ -9,6 +9,9 @@
 
 namespace outlierd::ctl {
 
+inline constexpr double kChosenShare =
+    0.10;  // of the network's traffic: an incident one has asked for
+
 // Of that share of the network's traffic; or what is wrong.
 tl::expected<Incident, std::string> chosen_incident(std::string_view text, std::size_t bins,
                                                     IncidentPlanner& planner, double share);

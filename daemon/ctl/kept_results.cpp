@@ -9,25 +9,25 @@ namespace outlierd::ctl {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
-constexpr std::size_t kLargestFile = 64 << 20;
+using SortedJson = nlohmann::json;
+constexpr std::size_t kLargestResult = 64 << 20;
 
-Json json_of(const JudgedSet& result) {
-  Json events = Json::array();
+SortedJson json_of(const JudgedSet& result) {
+  SortedJson events = SortedJson::array();
   for (const JudgedEvent& event : result.events)
     events.push_back({{"kind", event.kind},
                       {"auc", event.auc},
                       {"delay", event.delay},
-                      {"shape", event.shape ? Json(*event.shape) : Json()}});
+                      {"shape", event.shape ? SortedJson(*event.shape) : SortedJson()}});
   return {{"events", std::move(events)},
           {"finds_events", result.finds_events},
           {"microseconds", result.microseconds},
           {"days", result.days}};
 }
 
-JudgedSet set_of(const Json& json) {
+JudgedSet set_of(const SortedJson& json) {
   JudgedSet result;
-  for (const Json& event : json.at("events")) {
+  for (const SortedJson& event : json.at("events")) {
     JudgedEvent judged{event.at("kind").get<std::string>(), event.at("auc").get<double>(),
                        event.at("delay").get<std::vector<int>>(), std::nullopt};
     if (judged.delay.size() != kBudgets.size()) throw std::runtime_error("other budgets");
@@ -59,9 +59,9 @@ std::string KeptResults::path_of(const std::string& name) const {
 std::optional<std::string> KeptResults::find_text(const std::string& name,
                                                   const std::string& key) const {
   if (folder_.empty()) return std::nullopt;
-  const auto text = read_small_file(path_of(name), kLargestFile);
+  const auto text = read_small_file(path_of(name), kLargestResult);
   if (!text) return std::nullopt;
-  const Json json = Json::parse(*text, nullptr, false);
+  const SortedJson json = SortedJson::parse(*text, nullptr, false);
   if (!json.is_object() || !json.contains("result") || json.value("key", "") != key)
     return std::nullopt;
   if (!old_ && json.value("program", "") != program_fingerprint()) return std::nullopt;
@@ -74,8 +74,8 @@ tl::expected<void, std::string> KeptResults::keep_text(const std::string& name,
   if (folder_.empty()) return {};
   std::error_code error;
   fs::create_directories(fs::path(path_of(name)).parent_path(), error);
-  const Json json = {
-      {"key", key}, {"program", program_fingerprint()}, {"result", Json::parse(text)}};
+  const SortedJson json = {
+      {"key", key}, {"program", program_fingerprint()}, {"result", SortedJson::parse(text)}};
   // Whole or not at all, also when it is stopped here.
   const std::string part = path_of(name) + ".part";
   auto file = OutputFile::create(part);
@@ -91,7 +91,7 @@ std::optional<JudgedSet> KeptResults::find(const std::string& name, const std::s
   const auto text = find_text(name, key);
   if (!text) return std::nullopt;
   try {
-    return set_of(Json::parse(*text));
+    return set_of(SortedJson::parse(*text));
   } catch (const std::exception&) {
     return std::nullopt;
   }

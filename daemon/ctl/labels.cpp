@@ -9,10 +9,9 @@ namespace outlierd::ctl {
 
 std::string labels_json(const LabelledSet& set, const std::vector<Incident>& incidents,
                         const std::vector<std::string>& columns) {
-  using Json = nlohmann::ordered_json;
-  Json labels = Json::array();
+  nlohmann::ordered_json labels = nlohmann::ordered_json::array();
   for (const Incident& incident : incidents) {
-    Json pairs = Json::array();
+    nlohmann::ordered_json pairs = nlohmann::ordered_json::array();
     for (std::size_t column : incident.columns) pairs.push_back(columns[column]);
     const std::size_t last = incident.first_bin + incident.bins - 1;
     labels.push_back({{"kind", name_of(incident.kind)},
@@ -25,7 +24,7 @@ std::string labels_json(const LabelledSet& set, const std::vector<Incident>& inc
   }
   std::string start = format_time(set.start);
   start.pop_back();  // without the Z, as datetime.fromisoformat of an older Python wants it
-  const Json document = {
+  const nlohmann::ordered_json document = {
       {"source", set.source},
       {"start", start},
       {"days", set.days},

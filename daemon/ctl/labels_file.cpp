@@ -8,7 +8,7 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr std::size_t kLargestFile = 64 << 20;
+constexpr std::size_t kLargestLabels = 64 << 20;
 
 LabelsFile labels_of(const nlohmann::json& document, const std::string& path) {
   LabelsFile labels;
@@ -31,7 +31,7 @@ LabelsFile labels_of(const nlohmann::json& document, const std::string& path) {
 }  // namespace
 
 tl::expected<LabelsFile, std::string> read_labels(const std::string& path) {
-  const auto text = read_small_file(path, kLargestFile);
+  const auto text = read_small_file(path, kLargestLabels);
   if (!text) return tl::unexpected(text.error());
   try {
     return labels_of(nlohmann::json::parse(*text), path);

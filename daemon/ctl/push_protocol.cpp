@@ -9,19 +9,19 @@
 namespace outlierd::ctl {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
-std::string text_of(const Json& object, const char* key) {
+std::string text_of(const SortedJson& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
-bool is_true(const Json& object, const char* key) {
+bool is_true(const SortedJson& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
 // An answer to a closed bin says late, as a key or as a word of its error.
-bool says_late(const Json& object, const std::string& error) {
+bool says_late(const SortedJson& object, const std::string& error) {
   if (is_true(object, "late")) return true;
   const std::size_t place = error.find("late");
   const auto is_letter = [&](std::size_t k) {
@@ -31,7 +31,7 @@ bool says_late(const Json& object, const std::string& error) {
          (place == 0 || !is_letter(place - 1));
 }
 
-PushAnswer judge(const Json& object) {
+PushAnswer judge(const SortedJson& object) {
   const std::string error = text_of(object, "error");
   if (is_true(object, "retry")) return {Verdict::kRetry, error};
   if (says_late(object, error)) return {Verdict::kLate, error};
@@ -46,7 +46,7 @@ class LineProtocol : public PushProtocol {
 
   std::string begin() override {
     greeted_ = !token_.empty();
-    return greeted_ ? Json{{"token", token_}}.dump() + "\n" : std::string();
+    return greeted_ ? SortedJson{{"token", token_}}.dump() + "\n" : std::string();
   }
 
   std::string encode(const TrafficRow& row) const override {
@@ -61,12 +61,13 @@ class LineProtocol : public PushProtocol {
       if (end == std::string::npos) return std::nullopt;
       const std::string line = in.substr(0, end);
       in.erase(0, end + 1);
-      const Json object = Json::parse(line, nullptr, false);
+      const SortedJson object = SortedJson::parse(line, nullptr, false);
       if (!object.is_object()) return tl::unexpected("not an answer: " + line.substr(0, 80));
       // The token's own line may be answered or not: an answer to a bin names its time, and an
       // error counts lines from 1, which was the token.
-      const bool of_token = greeted_ && (is_true(object, "ok") ? !object.contains("time")
-                                                               : object.value("line", Json()) == 1);
+      const bool of_token =
+          greeted_ && (is_true(object, "ok") ? !object.contains("time")
+                                             : object.value("line", SortedJson()) == 1);
       greeted_ = false;
       if (!of_token) return judge(object);
       if (!is_true(object, "ok")) return PushAnswer{Verdict::kDenied, text_of(object, "error")};
@@ -109,7 +110,7 @@ class HttpProtocol : public PushProtocol {
     auto answer = reader_.take(in);
     if (!answer) return tl::unexpected(answer.error());
     if (!*answer) return std::nullopt;
-    const Json object = Json::parse((*answer)->body, nullptr, false);
+    const SortedJson object = SortedJson::parse((*answer)->body, nullptr, false);
     std::string reason = object.is_object() ? text_of(object, "detail") : std::string();
     if (reason.empty() && object.is_object()) reason = text_of(object, "error");
     if (reason.empty() && object.is_object()) reason = text_of(object, "title");

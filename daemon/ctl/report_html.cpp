@@ -70,7 +70,7 @@ std::string row(const std::vector<std::string>& cells, const char* tag = "td") {
   return text + "</tr>";
 }
 
-std::string interval(const evaluate::Estimate& estimate) {
+std::string html_interval(const evaluate::Estimate& estimate) {
   return fmt::format("{} <small>[{} {}]</small>", short_figure(estimate.mean),
                      short_figure(estimate.low), short_figure(estimate.high));
 }
@@ -208,8 +208,8 @@ std::string detection_table(const ProfileFigures& profile) {
       row({"method", "at 1 a day", "at 3", "at 10", "AUC", "delay", "shapes right", "µs a slice"},
           "th");
   for (const MethodFigures& each : profile.methods)
-    text += row({each.method, interval(each.recall[0]), interval(each.recall[1]),
-                 interval(each.recall[2]), interval(each.auc),
+    text += row({each.method, html_interval(each.recall[0]), html_interval(each.recall[1]),
+                 html_interval(each.recall[2]), html_interval(each.auc),
                  each.delay ? std::to_string(*each.delay) : "-",
                  each.finds_events ? fmt::format("{}/{}", each.named_rightly, each.reported) : "-",
                  fmt::format("{:.0f}", each.microseconds)});
@@ -220,8 +220,9 @@ std::string detection_table(const ProfileFigures& profile) {
   text += row({"method", "at 1 a day", "at 3", "at 10", "AUC"}, "th");
   for (std::size_t k = 1; k < profile.methods.size(); ++k) {
     const MethodFigures& each = profile.methods[k];
-    text += row({each.method, interval(each.recall_behind[0]), interval(each.recall_behind[1]),
-                 interval(each.recall_behind[2]), interval(each.auc_behind)});
+    text += row({each.method, html_interval(each.recall_behind[0]),
+                 html_interval(each.recall_behind[1]), html_interval(each.recall_behind[2]),
+                 html_interval(each.auc_behind)});
   }
   return text + "</table></div>";
 }

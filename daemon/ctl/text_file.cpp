@@ -17,12 +17,12 @@ namespace {
 constexpr std::size_t kMostAtOnce = 1 << 30;
 constexpr unsigned kGzipBuffer = 1 << 18;
 
-std::string system_reason(int error) { return std::generic_category().message(error); }
+std::string file_reason(int error) { return std::generic_category().message(error); }
 
 std::string gzip_reason(gzFile_s* file) {
   int error = Z_OK;
   const char* text = gzerror(file, &error);
-  if (error == Z_ERRNO) return system_reason(errno);
+  if (error == Z_ERRNO) return file_reason(errno);
   if (error == Z_BUF_ERROR) return "is cut short";
   return text != nullptr && *text != 0 ? text : "is damaged";
 }
@@ -46,7 +46,7 @@ tl::expected<InputFile, std::string> InputFile::open(const std::string& path) {
   }
   errno = 0;
   GzipFile file(path == "-" ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb"));
-  if (!file) return tl::unexpected(path + ": cannot be read: " + system_reason(errno));
+  if (!file) return tl::unexpected(path + ": cannot be read: " + file_reason(errno));
   gzbuffer(file.get(), kGzipBuffer);
   return InputFile(std::move(file), path == "-" ? "standard input" : path, size);
 }
@@ -72,7 +72,7 @@ tl::expected<OutputFile, std::string> OutputFile::create(const std::string& path
   const char* mode = ends_with_gz(path) ? "wb6" : "wbT";  // T: as it is, without a gzip frame
   errno = 0;
   GzipFile file(path == "-" ? gzdopen(dup(STDOUT_FILENO), mode) : gzopen(path.c_str(), mode));
-  if (!file) return tl::unexpected(path + ": cannot be written: " + system_reason(errno));
+  if (!file) return tl::unexpected(path + ": cannot be written: " + file_reason(errno));
   gzbuffer(file.get(), kGzipBuffer);
   return OutputFile(std::move(file), path == "-" ? "standard output" : path);
 }
@@ -93,7 +93,7 @@ tl::expected<void, std::string> OutputFile::close() {
   const int status = gzclose(file_.release());
   if (status != Z_OK)
     return tl::unexpected(name_ + ": cannot be written: " +
-                          (errno != 0 ? system_reason(errno) : std::string("the end is lost")));
+                          (errno != 0 ? file_reason(errno) : std::string("the end is lost")));
   return {};
 }
 

@@ -21,7 +21,7 @@ constexpr int kLookAheadLines = 1000;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 // As it stands in the file, in quotes, cut where it is long.
-std::string quoted(std::string_view field) {
+std::string quoted_field(std::string_view field) {
   constexpr std::size_t kMost = 40;
   return field.size() <= kMost ? fmt::format("\"{}\"", field)
                                : fmt::format("\"{}...\"", field.substr(0, kMost));
@@ -47,10 +47,10 @@ std::string what_is_wrong_with(std::string_view field) {
   const char* const last = field.data() + field.size();
   const auto [end, error] = std::from_chars(field.data(), last, value);
   if (end == last && error == std::errc::result_out_of_range)
-    return quoted(field) + " is beyond what a number can hold";
+    return quoted_field(field) + " is beyond what a number can hold";
   if (end == last && error == std::errc{})
-    return quoted(field) + " is not a value; a cell that was not observed is left empty";
-  return quoted(field) + " is not a number";
+    return quoted_field(field) + " is not a value; a cell that was not observed is left empty";
+  return quoted_field(field) + " is not a number";
 }
 
 template <class Number>
@@ -82,11 +82,11 @@ tl::expected<TrafficColumns, std::string> columns_of(std::vector<std::string> na
     if (mark == std::string::npos || mark == 0 || mark + 1 == name.size() ||
         name.find('>', mark + 1) != std::string::npos)
       return tl::unexpected(
-          fmt::format("column {}, {}, is not ORIGIN>DESTINATION", k + 2, quoted(name)));
+          fmt::format("column {}, {}, is not ORIGIN>DESTINATION", k + 2, quoted_field(name)));
     const auto [first, is_new] = seen.try_emplace(name, k);
     if (!is_new)
-      return tl::unexpected(fmt::format("column {}, {}, is already column {}", k + 2, quoted(name),
-                                        first->second + 2));
+      return tl::unexpected(fmt::format("column {}, {}, is already column {}", k + 2,
+                                        quoted_field(name), first->second + 2));
     const int origin = index_of(name.substr(0, mark));
     columns.pairs.push_back({origin, index_of(name.substr(mark + 1))});
   }
@@ -145,7 +145,8 @@ tl::expected<void, std::string> TrafficReader::read_header() {
   if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   std::vector<std::string> fields = split(line);
   if (fields.front() != "time")
-    return because("the header begins with " + quoted(fields.front()) + ", not with \"time\"");
+    return because("the header begins with " + quoted_field(fields.front()) +
+                   ", not with \"time\"");
   fields.erase(fields.begin());
   auto columns = columns_of(std::move(fields));
   if (!columns) return because(columns.error());
@@ -191,7 +192,8 @@ tl::expected<bool, std::string> TrafficReader::next(TrafficRow& row) {
   const std::size_t comma = std::min(line.find(','), line.size());
   const std::string_view stamp = line.substr(0, comma);
   const auto time = parse_time(stamp);
-  if (!time) return because("time " + quoted(stamp) + " is not a time like 2004-03-01T00:05:00Z");
+  if (!time)
+    return because("time " + quoted_field(stamp) + " is not a time like 2004-03-01T00:05:00Z");
   if (last_time_ && *time <= *last_time_)
     return because("time " + format_time(*time) + " is not after the row before, " +
                    format_time(*last_time_));

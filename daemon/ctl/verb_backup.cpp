@@ -8,7 +8,7 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr double kLongest = 3600.0;  // a store of 10 GiB on a slow disk
+constexpr double kLongestBackup = 3600.0;  // a store of 10 GiB on a slow disk
 
 class Backup : public ApiCommand {
  public:
@@ -30,7 +30,7 @@ class Backup : public ApiCommand {
     return client.send("POST", "/api/v1/backup",
                        Json{{"path", error ? path_ : whole.lexically_normal().string()}}.dump(
                            -1, ' ', false, Json::error_handler_t::replace),
-                       kLongest);
+                       kLongestBackup);
   }
   int show(const Json& answer, Session& session) override {
     session.out << "backed up\n" << (answer.empty() ? "" : describe_json(answer));

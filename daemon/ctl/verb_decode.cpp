@@ -15,7 +15,7 @@ namespace {
 using ingest::FlowRefusal;
 using Bytes = std::span<const std::byte>;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kLargestCapture = std::size_t{1} << 30;
 
 class Decode : public Command {
  public:
@@ -58,7 +58,8 @@ class Decode : public Command {
       const auto got = file->read(text, std::size_t{1} << 20);
       if (!got) return tl::unexpected(got.error());
       if (*got == 0) return text;
-      if (text.size() > kMostBytes) return tl::unexpected(file->name() + ": is larger than 1 GiB");
+      if (text.size() > kLargestCapture)
+        return tl::unexpected(file->name() + ": is larger than 1 GiB");
     }
   }
 

@@ -22,7 +22,6 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr double kChosenShare = 0.10;   // of the network's traffic, as in simulate
 constexpr std::int64_t kHold = 10'000;  // milliseconds of flow time before a datagram leaves
 constexpr std::int64_t kUptime = 86'400'000;
 

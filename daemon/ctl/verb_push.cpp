@@ -14,7 +14,7 @@
 namespace outlierd::ctl {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 // Where the daemon stands, as far as it can be asked.
 struct Standing {
@@ -22,7 +22,7 @@ struct Standing {
   std::optional<EpochSeconds> last_slice;
 };
 
-std::optional<EpochSeconds> last_slice_of(const Json& network) {
+std::optional<EpochSeconds> last_slice_of(const SortedJson& network) {
   const auto found = network.find("last_slice");
   if (found == network.end() || !found->is_string()) return std::nullopt;
   return parse_time(found->get<std::string>());
@@ -93,13 +93,13 @@ class Push : public Command {
     if (!client) return tl::unexpected(client.error());
     auto body = may_ask ? client->get("/api/v1/status")
                         : tl::expected<std::string, Failure>(tl::unexpect, Failure{});
-    const Json status = body ? Json::parse(*body, nullptr, false) : Json();
+    const SortedJson status = body ? SortedJson::parse(*body, nullptr, false) : SortedJson();
     // A token that may only send cannot ask: that is no reason not to send.
     const bool unreachable = !body && body.error().code == kUnreachable;
     if (unreachable && (to.is_http() || session.url_was_given)) return tl::unexpected(body.error());
     std::vector<std::string> names;
     if (status.is_object() && status.contains("networks"))
-      for (const Json& network : status["networks"]) {
+      for (const SortedJson& network : status["networks"]) {
         names.push_back(network.value("name", std::string()));
         if (network_.empty() || names.back() == network_)
           standing.last_slice = last_slice_of(network);
@@ -146,17 +146,17 @@ class Push : public Command {
                     const PushSummary& summary) {
     const double rate = summary.seconds > 0 ? double(summary.sent) / summary.seconds : 0.0;
     if (session.json) {
-      session.out << Json{{"network", standing.network},
-                          {"skipped", summary.skipped},
-                          {"sent", summary.sent},
-                          {"accepted", summary.accepted},
-                          {"already_there", summary.already_there},
-                          {"late", summary.late},
-                          {"refused", summary.refused},
-                          {"resent", summary.resent},
-                          {"connections", summary.connections},
-                          {"seconds", summary.seconds},
-                          {"bins_per_second", rate}}
+      session.out << SortedJson{{"network", standing.network},
+                                {"skipped", summary.skipped},
+                                {"sent", summary.sent},
+                                {"accepted", summary.accepted},
+                                {"already_there", summary.already_there},
+                                {"late", summary.late},
+                                {"refused", summary.refused},
+                                {"resent", summary.resent},
+                                {"connections", summary.connections},
+                                {"seconds", summary.seconds},
+                                {"bins_per_second", rate}}
                          .dump()
                   << '\n';
     } else {

@@ -13,9 +13,9 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr int kHeight = 12;
+constexpr int kChartHeight = 12;
 
-class Series : public ApiCommand {
+class SeriesCommand : public ApiCommand {
  public:
   std::string_view name() const override { return "series"; }
 
@@ -68,7 +68,8 @@ class Series : public ApiCommand {
     session.out << fmt::format("{} {}>{} {}: {} bins, {} outside the band\n\n",
                                text_at(answer, "network"), origin_, destination_,
                                text_at(answer, "metric"), points.size(), flagged)
-                << render_chart(points, session.terminal.width, kHeight, session.terminal.color)
+                << render_chart(points, session.terminal.width, kChartHeight,
+                                session.terminal.color)
                 << "● observed  ! outside the band  ─ expected  ░ band\n";
     return kOk;
   }
@@ -81,6 +82,6 @@ class Series : public ApiCommand {
 
 }  // namespace
 
-std::unique_ptr<Command> make_series() { return std::make_unique<Series>(); }
+std::unique_ptr<Command> make_series() { return std::make_unique<SeriesCommand>(); }
 
 }  // namespace outlierd::ctl

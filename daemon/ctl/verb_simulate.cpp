@@ -16,7 +16,6 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr double kChosenShare = 0.10;  // of the network's traffic: an incident one has asked for
 constexpr std::uint64_t kIncidentStream = 0x9E3779B97F4A7C15;  // the traffic has its own randomness
 constexpr double kMostBins = 1e9;
 

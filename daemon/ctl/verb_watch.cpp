@@ -13,7 +13,7 @@
 namespace outlierd::ctl {
 namespace {
 
-constexpr double kQuietSeconds = 90.0;  // the daemon's heartbeat is more frequent
+constexpr double kLongestSilence = 90.0;  // the daemon's heartbeat is more frequent
 constexpr double kFirstDelay = 0.5, kLongestDelay = 15.0;
 
 class Watch : public Command {
@@ -41,7 +41,7 @@ class Watch : public Command {
     while (true) {
       reader_.reconnected();
       const auto followed = client->follow("/api/v1/stream" + query.text(), reader_.last_id(),
-                                           kQuietSeconds, [&](std::string_view text) {
+                                           kLongestSilence, [&](std::string_view text) {
                                              was_connected = true;
                                              delay = kFirstDelay;
                                              finished = !take(text, session);

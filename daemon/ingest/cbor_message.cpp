@@ -22,9 +22,6 @@ struct Head {
 Refusal malformed(const char* why) {
   return refuse(RefusalReason::kMalformed, fmt::format("not CBOR as wanted: {}", why));
 }
-Refusal wrong_kind(std::string_view key, const char* wanted) {
-  return refuse(RefusalReason::kBadField, fmt::format("{}: must be {}", key, wanted));
-}
 
 double half_to_double(std::uint64_t bits) {
   const int exponent = int(bits >> 10 & 0x1f);

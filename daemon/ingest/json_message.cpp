@@ -12,10 +12,6 @@ Refusal malformed(simdjson::error_code error) {
                 fmt::format("not a JSON object: {}", simdjson::error_message(error)));
 }
 
-Refusal wrong_kind(std::string_view key, const char* wanted) {
-  return refuse(RefusalReason::kBadField, fmt::format("{}: must be {}", key, wanted));
-}
-
 std::optional<dom::array> array_of(dom::element value) {
   dom::array array;
   if (value.get_array().get(array) != simdjson::SUCCESS) return std::nullopt;

@@ -154,6 +154,9 @@ void MessageFields::clear() {
 }
 
 Refusal refuse(RefusalReason reason, std::string message) { return {reason, std::move(message)}; }
+Refusal wrong_kind(std::string_view key, const char* wanted) {
+  return refuse(RefusalReason::kBadField, fmt::format("{}: must be {}", key, wanted));
+}
 
 std::optional<std::string> problem_of_value(double value) {
   if (std::isnan(value)) return "not a number";

@@ -32,6 +32,7 @@ struct MessageFields {
 };
 
 Refusal refuse(RefusalReason reason, std::string message);
+Refusal wrong_kind(std::string_view key, const char* wanted);
 
 // `meant` is the network of the request's path, or empty.
 tl::expected<DecodedPart, Refusal> finish(MessageFields& fields, const NetworkDirectory& networks,

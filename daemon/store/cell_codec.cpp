@@ -11,7 +11,7 @@
 namespace outlierd::store {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kCellsVersion = 1;
 constexpr int kLevel = 1;
 constexpr std::size_t kPlanes = sizeof(float);
 
@@ -43,7 +43,7 @@ std::span<const std::byte> CellCodec::encode(
   }
   const std::size_t room = ZSTD_compressBound(plane);
   packed_.resize(5 + kPlanes * (4 + room));
-  packed_[0] = std::byte(kVersion);
+  packed_[0] = std::byte(kCellsVersion);
   detail::to_little_endian(std::uint32_t(cells), packed_.data() + 1);
   std::size_t end = 5;
   for (std::size_t k = 0; k < kPlanes; ++k) {
@@ -65,7 +65,7 @@ Outcome<void> CellCodec::decode(std::span<const std::byte> bytes, std::size_t ce
     return failure(StoreError::Kind::kDamaged, "a block of the history is damaged");
   };
   ByteReader in(bytes);
-  if (in.number<std::uint8_t>() != kVersion || in.number<std::uint32_t>() != cells)
+  if (in.number<std::uint8_t>() != kCellsVersion || in.number<std::uint32_t>() != cells)
     return damaged();
   const std::size_t plane = cells * kCellValues;
   planes_.resize(plane * kPlanes);

@@ -14,13 +14,13 @@
 namespace outlierd::store {
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'O', 'U', 'T', 'L', 'J', 'R', 'N', 'L'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::array<char, 8> kSegmentMagic = {'O', 'U', 'T', 'L', 'J', 'R', 'N', 'L'};
+constexpr std::uint32_t kSegmentVersion = 1;
 constexpr std::uint64_t kBufferBytes = 256 * 1024;
 // A search for a record gives up after this many bytes of checksums: bytes that look like many
 // headers must not cost the square of their number.
 constexpr std::uint64_t kSearchBytes = std::uint64_t{1} << 30;
-constexpr const char* kSuffix = ".journal";
+constexpr const char* kSegmentSuffix = ".journal";
 
 std::uint32_t checksum(std::span<const std::byte> header, std::span<const std::byte> payload) {
   return crc32c(payload, crc32c(header.subspan(8, 8), crc32c(header.first(4))));
@@ -30,8 +30,8 @@ std::uint32_t checksum(std::span<const std::byte> header, std::span<const std::b
 
 std::vector<std::byte> encode(const SegmentHeader& header) {
   ByteWriter out;
-  out.numbers(std::span<const char>(kMagic));
-  out.number(kVersion);
+  out.numbers(std::span<const char>(kSegmentMagic));
+  out.number(kSegmentVersion);
   out.number(header.flags);
   out.number(header.first);
   out.number(header.journal_end);
@@ -57,12 +57,13 @@ std::vector<std::byte> record_header(std::uint64_t position, std::span<const std
 std::string segment_name(std::uint64_t first) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%016llx%s", static_cast<unsigned long long>(first),
-                kSuffix);
+                kSegmentSuffix);
   return text.data();
 }
 
 std::optional<std::uint64_t> segment_first(const std::string& file_name) {
-  if (file_name.size() != 16 + std::strlen(kSuffix) || !file_name.ends_with(kSuffix)) return {};
+  if (file_name.size() != 16 + std::strlen(kSegmentSuffix) || !file_name.ends_with(kSegmentSuffix))
+    return {};
   std::uint64_t first = 0;
   for (char digit : file_name.substr(0, 16)) {
     const bool decimal = digit >= '0' && digit <= '9';
@@ -114,13 +115,13 @@ Outcome<std::optional<SegmentHeader>> SegmentReader::header() {
   header.flags = in.number<std::uint32_t>();
   header.first = in.number<std::uint64_t>();
   header.journal_end = in.number<std::uint64_t>();
-  const bool good =
-      magic == kMagic && in.number<std::uint64_t>() == crc64(bytes->first(kSegmentHeaderBytes - 8));
+  const bool good = magic == kSegmentMagic &&
+                    in.number<std::uint64_t>() == crc64(bytes->first(kSegmentHeaderBytes - 8));
   if (!good) return std::nullopt;
-  if (version != kVersion)
+  if (version != kSegmentVersion)
     return failure(StoreError::Kind::kNewer,
                    file_.path().string() + " is of version " + std::to_string(version) +
-                       " of the journal, this outlierd knows " + std::to_string(kVersion));
+                       " of the journal, this outlierd knows " + std::to_string(kSegmentVersion));
   return header;
 }
 

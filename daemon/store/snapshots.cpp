@@ -15,13 +15,13 @@ namespace outlierd::store {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<char, 8> kMagic = {'O', 'U', 'T', 'L', 'S', 'N', 'A', 'P'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::array<char, 8> kSnapshotMagic = {'O', 'U', 'T', 'L', 'S', 'N', 'A', 'P'};
+constexpr std::uint32_t kSnapshotVersion = 1;
 constexpr std::size_t kFixedBytes = 48;  // before the name
 constexpr std::size_t kKept = 2;
 constexpr std::size_t kLongestName = 120;
 constexpr std::uint32_t kLongestNetwork = 1 << 16;
-constexpr const char* kSuffix = ".snapshot";
+constexpr const char* kSnapshotSuffix = ".snapshot";
 constexpr const char* kTemporary = ".tmp";
 
 std::string hex(std::uint64_t number) {
@@ -33,8 +33,8 @@ std::string hex(std::uint64_t number) {
 std::vector<std::byte> head_of(const std::string& network, std::uint64_t journal_position,
                                std::int64_t closed_through, std::span<const std::byte> state) {
   ByteWriter out;
-  out.numbers(std::span<const char>(kMagic));
-  out.number(kVersion);
+  out.numbers(std::span<const char>(kSnapshotMagic));
+  out.number(kSnapshotVersion);
   out.number(std::uint32_t(network.size()));
   out.number(std::uint64_t(state.size()));
   out.number(crc64(state));
@@ -72,7 +72,7 @@ Outcome<Read> read_snapshot(const fs::path& path, bool with_state) {
   Snapshot snapshot;
   snapshot.journal_position = in.number<std::uint64_t>();
   snapshot.closed_through = in.number<std::int64_t>();
-  if (in.failed() || magic != kMagic || name_length > kLongestNetwork) return Read{};
+  if (in.failed() || magic != kSnapshotMagic || name_length > kLongestNetwork) return Read{};
 
   head.resize(kFixedBytes + name_length + 8);
   got = file->read_at(head, 0);
@@ -81,10 +81,10 @@ Outcome<Read> read_snapshot(const fs::path& path, bool with_state) {
   if (*got < head.size() || detail::from_little_endian<std::uint64_t>(
                                 head.data() + head.size() - 8) != crc64(all.first(all.size() - 8)))
     return Read{};
-  if (version != kVersion)
+  if (version != kSnapshotVersion)
     return failure(StoreError::Kind::kNewer,
                    path.string() + " is of version " + std::to_string(version) +
-                       ", this outlierd knows " + std::to_string(kVersion));
+                       ", this outlierd knows " + std::to_string(kSnapshotVersion));
   Read read;
   read.network.assign(reinterpret_cast<const char*>(head.data()) + kFixedBytes, name_length);
   if (*size < head.size() || length != *size - head.size()) return read;
@@ -133,8 +133,8 @@ Outcome<std::vector<Snapshots::Entry>> Snapshots::entries(const std::string& net
   const std::string prefix = file_name_of(network) + ".";
   std::vector<Entry> found;  // the numbers are of equal length: sorted by name is by number
   for (const std::string& name : *names) {
-    if (name.size() != prefix.size() + 16 + std::string(kSuffix).size()) continue;
-    if (!name.starts_with(prefix) || !name.ends_with(kSuffix)) continue;
+    if (name.size() != prefix.size() + 16 + std::string(kSnapshotSuffix).size()) continue;
+    if (!name.starts_with(prefix) || !name.ends_with(kSnapshotSuffix)) continue;
     const std::string digits = name.substr(prefix.size(), 16);
     if (digits.find_first_not_of("0123456789abcdef") != std::string::npos) continue;
     found.push_back({std::stoull(digits, nullptr, 16), directory_ / name});
@@ -149,7 +149,7 @@ Outcome<void> Snapshots::save(const std::string& network, std::uint64_t journal_
   const auto existing = entries(network);
   if (!existing) return tl::unexpected(existing.error());
   const std::uint64_t number = existing->empty() ? 1 : existing->back().number + 1;
-  const fs::path path = directory_ / (file_name_of(network) + "." + hex(number) + kSuffix);
+  const fs::path path = directory_ / (file_name_of(network) + "." + hex(number) + kSnapshotSuffix);
   const fs::path temporary = path.string() + kTemporary;
 
   auto file = File::open(temporary, O_WRONLY | O_CREAT | O_TRUNC);
@@ -195,7 +195,7 @@ Outcome<std::vector<std::string>> Snapshots::networks() const {
   if (!names) return tl::unexpected(names.error());
   std::set<std::string> networks;
   for (const std::string& name : *names) {
-    if (!name.ends_with(kSuffix)) continue;
+    if (!name.ends_with(kSnapshotSuffix)) continue;
     const auto read = read_snapshot(directory_ / name, false);
     if (read && read->snapshot) networks.insert(read->network);
   }

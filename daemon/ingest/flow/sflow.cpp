@@ -11,13 +11,13 @@ enum Sample : std::uint32_t { kFlowSample = 1, kExpandedFlowSample = 3 };
 enum Record : std::uint32_t {
   kRawHeader = 1,
   kEthernetFrame = 2,
-  kIpv4 = 3,
-  kIpv6 = 4,
+  kIpv4Packet = 3,
+  kIpv6Packet = 4,
   kRouter = 1002,
   kGateway = 1003
 };
 enum HeaderProtocol : std::uint32_t {
-  kEthernet = 1,
+  kEthernetHeader = 1,
   kIpv4Header = 11,
   kIpv6Header = 12,
   kMpls = 13
@@ -47,7 +47,7 @@ void read_raw_header(Cursor& in, FlowRecord& out) {
   in.skip(4);  // stripped
   const std::uint32_t length = in.u32();
   const auto header = in.bytes(length);
-  if (protocol == kEthernet)
+  if (protocol == kEthernetHeader)
     read_ethernet(header, out);
   else if (protocol == kIpv4Header || protocol == kIpv6Header)
     read_ip(header, out);
@@ -101,9 +101,9 @@ bool read_record(std::uint32_t kind, std::span<const std::byte> bytes, FlowRecor
     case kEthernetFrame:
       if (const std::uint32_t length = in.u32(); out.bytes == 0) out.bytes = length;
       break;
-    case kIpv4:
-    case kIpv6:
-      read_sampled_ip(in, kind == kIpv4 ? 4 : 6, out);
+    case kIpv4Packet:
+    case kIpv6Packet:
+      read_sampled_ip(in, kind == kIpv4Packet ? 4 : 6, out);
       break;
     case kRouter:
       read_router(in, out);

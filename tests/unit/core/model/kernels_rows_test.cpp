@@ -13,17 +13,18 @@ namespace outlierd::model {
 namespace {
 
 using test::expect_gaps_untouched;
-using test::KernelsTest;
 using test::kUntouched;
 using test::Random;
 using test::random_matrix;
 using test::rounding;
 using test::Strided;
 
+class RowKernels : public test::KernelsTest {};
+
 const std::vector<int> kRows = {1, 2, 3, 5, 8, 33};
 const std::vector<int> kWidths = {4, 8, 12, 16, 28, 56};
 
-TEST_P(KernelsTest, WeighRowsMultipliesEachColumnByItsWeight) {
+TEST_P(RowKernels, WeighRowsMultipliesEachColumnByItsWeight) {
   Random random(1);
   for (int rows : kRows)
     for (int width : kWidths) {
@@ -38,7 +39,7 @@ TEST_P(KernelsTest, WeighRowsMultipliesEachColumnByItsWeight) {
     }
 }
 
-TEST_P(KernelsTest, SumWeightedRowsAddsTheInputsInTheRowsAsked) {
+TEST_P(RowKernels, SumWeightedRowsAddsTheInputsInTheRowsAsked) {
   Random random(2);
   for (int inputs : {1, 2, 7, 20})
     for (int width : kWidths) {
@@ -68,7 +69,7 @@ TEST_P(KernelsTest, SumWeightedRowsAddsTheInputsInTheRowsAsked) {
     }
 }
 
-TEST_P(KernelsTest, SumsOverRowsAreThoseOfAPlainLoop) {
+TEST_P(RowKernels, SumsOverRowsAreThoseOfAPlainLoop) {
   Random random(3);
   for (int rows : kRows)
     for (int width : kWidths) {
@@ -91,7 +92,7 @@ TEST_P(KernelsTest, SumsOverRowsAreThoseOfAPlainLoop) {
     }
 }
 
-TEST_P(KernelsTest, SecondMomentsAreTheVariancePlusTheSquareOfTheMean) {
+TEST_P(RowKernels, SecondMomentsAreTheVariancePlusTheSquareOfTheMean) {
   Random random(4);
   for (int rows : kRows)
     for (int rank : {1, 2, 3, 4, 5, 7, 8, 10, 13, 64}) {
@@ -113,7 +114,7 @@ TEST_P(KernelsTest, SecondMomentsAreTheVariancePlusTheSquareOfTheMean) {
     }
 }
 
-TEST_P(KernelsTest, SumOfSquaresIsThatOfAPlainLoop) {
+TEST_P(RowKernels, SumOfSquaresIsThatOfAPlainLoop) {
   Random random(5);
   for (int n : {0, 1, 3, 4, 15, 16, 17, 100}) {
     std::vector<double> x(n);
@@ -126,7 +127,7 @@ TEST_P(KernelsTest, SumOfSquaresIsThatOfAPlainLoop) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, KernelsTest, test::both_kernels(), test::name_of_choice);
+INSTANTIATE_TEST_SUITE_P(, RowKernels, test::both_kernels(), test::name_of_choice);
 
 }  // namespace
 }  // namespace outlierd::model
