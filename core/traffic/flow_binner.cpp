@@ -123,7 +123,7 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
   for (std::size_t k = 0; k < records.size(); ++k) {
     const FlowRecord& record = records[k];
     cells[k] = kNowhere;
-    if (record.direction == FlowDirection::kEgress && !options_.count_egress) {
+    if (record.direction == FlowDirection::kEgress && !header.count_egress) {
       ++tally.egress_records;
       continue;
     }

@@ -31,7 +31,6 @@ struct FlowBinnerOptions {
   int bin_seconds = 300;
   std::vector<FlowMetric> metrics = {FlowMetric::kBytes};  // in the order of the network's
   UnknownRate unknown_rate = UnknownRate::kReject;
-  bool count_egress = false;  // what leaves an exporter too: for those that call answers egress
   std::uint32_t assumed_rate = 0;
   std::int64_t early_milliseconds = 300'000;  // further ahead of our clock is a wrong clock
   std::size_t most_bins = 16;                 // of one harvest; what reaches further back is late
@@ -45,6 +44,7 @@ struct FlowHeader {
   std::int64_t export_time = -1;  // the same by the exporter's; -1: not given
   std::uint64_t lost_records = 0;
   bool restarted = false;
+  bool count_egress = false;  // what leaves it too: for those that call answers egress
 };
 
 struct ExporterTally {  // of one exporter since the harvest before

@@ -280,7 +280,8 @@ void FlowReceiver::bin(std::int64_t now) {
                .received = now,
                .export_time = batch_.export_time,
                .lost_records = batch_.lost_records,
-               .restarted = batch_.restarted},
+               .restarted = batch_.restarted,
+               .count_egress = options_.count_egress},
               batch_.records);
 }
 

@@ -72,10 +72,10 @@ TEST(FlowBinner, WhatLeavesTheNetworkIsNotCountedAgain) {
   const FlowHarvest harvest = binner.harvest();
   EXPECT_TRUE(harvest.bins.empty());
   EXPECT_EQ(harvest.exporters.at(0).egress_records, 1u);
-  FlowBinnerOptions probe = options();
+  FlowHeader probe = header();
   probe.count_egress = true;  // unless the exporter sees each packet only once
-  FlowBinner all(probe, three_nodes());
-  all.add(header(), {&record, 1});
+  FlowBinner all(options(), three_nodes());
+  all.add(probe, {&record, 1});
   EXPECT_EQ(cell(all.harvest(), kStart, 0, 1, 0), 100.0);
 }
 
