@@ -100,6 +100,7 @@ ingest::FlowRefusal FlowNetwork::line(std::string_view line, const IpAddress& pe
                .received = now,
                .export_time = batch_.export_time,
                .lost_records = batch_.lost_records,
+               .found_records = batch_.found_records,
                .restarted = batch_.restarted,
                .count_egress = count_egress},
               batch_.records);

@@ -280,6 +280,7 @@ void FlowReceiver::bin(std::int64_t now) {
                .received = now,
                .export_time = batch_.export_time,
                .lost_records = batch_.lost_records,
+               .found_records = batch_.found_records,
                .restarted = batch_.restarted,
                .count_egress = options_.count_egress},
               batch_.records);
