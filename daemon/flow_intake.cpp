@@ -121,7 +121,7 @@ void FlowIntake::open_udp(Door& door, std::size_t index, const config::FlowListe
   options.receive_buffer = settings.receive_buffer;
   options.exporters = allow_list(settings.exporters);
   options.binner = binner_options(network);
-  options.binner.count_egress = settings.count_egress;
+  options.count_egress = settings.count_egress;
   options.decoder_states = decoder_states;
   for (int k = 0; k < settings.receivers; ++k) {
     const std::size_t receiver = door.receivers.size();
@@ -155,9 +155,10 @@ void FlowIntake::open_lines(Door& door, const config::FlowListener& settings) {
   // Collectors do not read answers: none are sent.
   door.listener = std::make_unique<ingest::MatrixListener>(
       executor_, std::move(options), nullptr,
-      [to](std::string_view line, std::uint64_t,
-           const ingest::MatrixListener::Answer& answer) -> const ingest::Backlog* {
-        if (to->line(line, {}, now()) != ingest::FlowRefusal::kNone)
+      [to, count_egress = settings.count_egress](
+          std::string_view line, std::uint64_t,
+          const ingest::MatrixListener::Answer& answer) -> const ingest::Backlog* {
+        if (to->line(line, {}, now(), count_egress) != ingest::FlowRefusal::kNone)
           log::warn("flow_line_refused",
                     {{"network", to->network().name}, {"reason", to->problem()}});
         answer("");

@@ -89,7 +89,7 @@ void FlowNetwork::use_map(const std::shared_ptr<const NodeMap>& map) {
 }
 
 ingest::FlowRefusal FlowNetwork::line(std::string_view line, const IpAddress& peer,
-                                      std::int64_t now) {
+                                      std::int64_t now, bool count_egress) {
   ++json_counters_.lines;
   const ingest::FlowRefusal refusal = json_.decode(line, batch_);
   if (refusal != ingest::FlowRefusal::kNone) ++json_counters_.refused[std::size_t(refusal)];
@@ -100,7 +100,9 @@ ingest::FlowRefusal FlowNetwork::line(std::string_view line, const IpAddress& pe
                .received = now,
                .export_time = batch_.export_time,
                .lost_records = batch_.lost_records,
-               .restarted = batch_.restarted},
+               .found_records = batch_.found_records,
+               .restarted = batch_.restarted,
+               .count_egress = count_egress},
               batch_.records);
   if (binner_.turned() || binner_.full()) bins_.add(binner_.harvest(), now);
   return refusal;

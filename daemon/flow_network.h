@@ -31,7 +31,8 @@ class FlowNetwork {
   void add(FlowHarvest&& harvest, std::int64_t now) { bins_.add(std::move(harvest), now); }
   // A line with the decoder's padding behind it. An exporter that the line does not name is `peer`.
   // On a refusal, problem() says why.
-  ingest::FlowRefusal line(std::string_view line, const IpAddress& peer, std::int64_t now);
+  ingest::FlowRefusal line(std::string_view line, const IpAddress& peer, std::int64_t now,
+                           bool count_egress = false);
   const std::string& problem() const { return json_.problem(); }
 
   std::vector<FinishedBin> due(std::int64_t now);

@@ -24,6 +24,7 @@ void add_counts(ExporterTally& sum, const ExporterTally& more) {
   sum.datagrams += more.datagrams;
   sum.records += more.records;
   sum.lost_records += more.lost_records;
+  sum.found_records += more.found_records;
   sum.restarts += more.restarts;
   sum.bytes += more.bytes;
   sum.egress_records += more.egress_records;
@@ -106,6 +107,7 @@ void ExporterBook::add(const ExporterTally& tally, std::int64_t now,
   facts.total.reached = std::max(facts.total.reached, tally.reached);
   facts.bin_records += tally.records;
   facts.bin_lost += tally.lost_records;
+  facts.bin_found += tally.found_records;
   facts.bin_unknown += tally.unknown_rate_records;
   facts.bin_bytes += tally.bytes;
   facts.bin_unmapped += tally.unmapped_bytes;
@@ -157,7 +159,8 @@ bool ExporterBook::judge(ExporterFacts& facts, std::int64_t begin, std::int64_t 
   tell(facts.silent, silent || quiet(facts, now), ExporterNews::kSilent, ExporterNews::kBack,
        double(end - facts.total.reached) / 1000.0);
 
-  facts.loss = share(double(facts.bin_lost), double(facts.bin_records));
+  const std::uint64_t lost = facts.bin_lost - std::min(facts.bin_lost, facts.bin_found);
+  facts.loss = share(double(lost), double(facts.bin_records));
   const bool losing = much(facts.loss, facts.usual_loss);
   tell(facts.losing, losing, ExporterNews::kLosing, ExporterNews::kComplete, facts.loss);
 
@@ -205,7 +208,7 @@ std::vector<bool> ExporterBook::close(std::int64_t begin, std::int64_t end, std:
       facts.gathering[node] = 0.0;
     }
     facts.usual_gap = std::max<std::int64_t>(1000, facts.usual_gap * 19 / 20);
-    facts.bin_records = facts.bin_lost = facts.bin_unknown = 0;
+    facts.bin_records = facts.bin_lost = facts.bin_found = facts.bin_unknown = 0;
     facts.bin_bytes = facts.bin_unmapped = 0.0;
     if (now - facts.total.received > options_.forget_after) {
       notices.push_back({ExporterNews::kForgotten, at->first, 0.0});

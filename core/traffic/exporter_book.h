@@ -32,7 +32,7 @@ struct ExporterFacts {
   // Origin nodes with records of unknown rate: since then; and before, for what comes after the
   // end of a bin and before its lateness is over belongs to the next.
   std::vector<bool> left_out, left_out_before;
-  std::uint64_t bin_records = 0, bin_lost = 0, bin_unknown = 0;
+  std::uint64_t bin_records = 0, bin_lost = 0, bin_found = 0, bin_unknown = 0;
   double bin_bytes = 0.0, bin_unmapped = 0.0;
 };
 

@@ -33,7 +33,12 @@ FlowBinner::FlowBinner(FlowBinnerOptions options, std::shared_ptr<const NodeMap>
 
 void FlowBinner::use_map(std::shared_ptr<const NodeMap> map) {
   map_ = std::move(map);
-  for (const auto& one : exporters_) one->rule = map_->rule_of(one->tally.exporter);
+  for (const auto& one : exporters_) find_rule(*one);
+}
+
+void FlowBinner::find_rule(Exporter& exporter) const {
+  exporter.rule = map_->rule_of(exporter.agent);
+  if (!exporter.rule) exporter.rule = map_->rule_of(exporter.address);
 }
 
 FlowBinner::Exporter& FlowBinner::begin_exporter(const FlowHeader& header) {
@@ -46,8 +51,6 @@ FlowBinner::Exporter& FlowBinner::begin_exporter(const FlowHeader& header) {
   Exporter& made = *exporters_.back();
   made.tally.exporter = address;
   made.tally.origin_bytes.resize(options_.nodes);
-  made.rule = map_->rule_of(header.agent);
-  if (!made.rule) made.rule = map_->rule_of(header.exporter);
   if (const auto known = remembered_.find(address); known != remembered_.end()) {
     made.tally.sampling_rate = known->second.rate;
     made.tally.received = known->second.received;
@@ -66,8 +69,15 @@ FlowBinner::Exporter& FlowBinner::exporter_of(const FlowHeader& header) {
 void FlowBinner::add(const FlowHeader& header, std::span<const FlowRecord> records) {
   Exporter& exporter = exporter_of(header);
   ExporterTally& tally = exporter.tally;
+  // One address may speak for several agents (a relay), or several addresses be one (no room).
+  if (exporter.address != header.exporter || exporter.agent != header.agent) {
+    exporter.address = header.exporter;
+    exporter.agent = header.agent;
+    find_rule(exporter);
+  }
   ++tally.datagrams;
   tally.lost_records += header.lost_records;
+  tally.found_records += header.found_records;
   tally.restarts += header.restarted;
   if (tally.received > 0)
     tally.longest_gap = std::max(tally.longest_gap, header.received - tally.received);
@@ -123,7 +133,7 @@ void FlowBinner::add_batch(const FlowHeader& header, Exporter& exporter,
   for (std::size_t k = 0; k < records.size(); ++k) {
     const FlowRecord& record = records[k];
     cells[k] = kNowhere;
-    if (record.direction == FlowDirection::kEgress && !options_.count_egress) {
+    if (record.direction == FlowDirection::kEgress && !header.count_egress) {
       ++tally.egress_records;
       continue;
     }

@@ -31,7 +31,6 @@ struct FlowBinnerOptions {
   int bin_seconds = 300;
   std::vector<FlowMetric> metrics = {FlowMetric::kBytes};  // in the order of the network's
   UnknownRate unknown_rate = UnknownRate::kReject;
-  bool count_egress = false;  // what leaves an exporter too: for those that call answers egress
   std::uint32_t assumed_rate = 0;
   std::int64_t early_milliseconds = 300'000;  // further ahead of our clock is a wrong clock
   std::size_t most_bins = 16;                 // of one harvest; what reaches further back is late
@@ -44,12 +43,14 @@ struct FlowHeader {
   std::int64_t received = 0;      // milliseconds since the epoch, our clock
   std::int64_t export_time = -1;  // the same by the exporter's; -1: not given
   std::uint64_t lost_records = 0;
+  std::uint64_t found_records = 0;  // that a datagram before had counted as lost
   bool restarted = false;
+  bool count_egress = false;  // what leaves it too: for those that call answers egress
 };
 
 struct ExporterTally {  // of one exporter since the harvest before
   IpAddress exporter;
-  std::uint64_t datagrams = 0, records = 0, lost_records = 0, restarts = 0;
+  std::uint64_t datagrams = 0, records = 0, lost_records = 0, found_records = 0, restarts = 0;
   double bytes = 0.0;  // binned, corrected
   std::uint64_t egress_records = 0;
   std::uint64_t unmapped_records = 0, unknown_rate_records = 0, late_records = 0, early_records = 0;
@@ -92,6 +93,7 @@ class FlowBinner {
  private:
   struct Exporter {
     ExporterTally tally;
+    IpAddress address, agent;  // of the datagram before: whom the rule is for
     const NodeMap::ExporterRule* rule = nullptr;
   };
   struct Remembered {  // from harvest to harvest
@@ -104,6 +106,7 @@ class FlowBinner {
 
   Exporter& exporter_of(const FlowHeader& header);
   Exporter& begin_exporter(const FlowHeader& header);
+  void find_rule(Exporter& exporter) const;
   void add_batch(const FlowHeader& header, Exporter& exporter, std::span<const FlowRecord> records);
   std::uint32_t rate_of(const FlowRecord& record, const ExporterTally& tally) const;
   BinTotals* bin_at(std::int64_t milliseconds);

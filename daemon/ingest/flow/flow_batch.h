@@ -58,7 +58,8 @@ struct FlowBatch {
   // sFlow: for the last two, lost_records is lost times the records a datagram had on average.
   std::uint64_t lost = 0;          // missing before this datagram, in the protocol's unit
   std::uint64_t lost_records = 0;  // the same in flow records, as well as can be said
-  bool reordered = false;          // came after a later one: it had been counted as lost
+  bool reordered = false;           // came after a later one: it had been counted as lost,
+  std::uint64_t found_records = 0;  // by so many records
   bool restarted = false;          // the exporter began anew: nothing can be said about loss
 
   // What was not a flow record.

@@ -27,6 +27,8 @@ void note_loss(Domain& domain, std::uint32_t records, bool whole, SequenceUnit u
   if (gap.unit == SequenceUnit::kDatagrams && gap.lost > 0)
     out.lost_records = domain.datagrams > 0 ? gap.lost * domain.records / domain.datagrams : 0;
   out.reordered = gap.reordered;
+  if (gap.reordered)
+    out.found_records = gap.unit == SequenceUnit::kRecords ? records : out.records.size();
   out.restarted = gap.restarted;
   ++domain.datagrams;
   domain.records += out.records.size();

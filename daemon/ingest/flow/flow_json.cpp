@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "daemon/ingest/flow/json_dialects.h"
 #include "daemon/ingest/flow/json_values.h"
@@ -189,7 +190,12 @@ struct FlowJsonDecoder::State {
       return FlowRefusal::kNone;
     }
     FlowRecord record = merged(ranked);
-    if (out.protocol == FlowProtocol::kNfdump) record.sampling_rate = 1;  // scaled already
+    if (out.protocol == FlowProtocol::kNfdump) {
+      record.sampling_rate = 1;  // scaled already
+      // nfdump 1.7.1 has the two the wrong way round in IPFIX that counts from the start of the
+      // exporter.
+      if (record.start > record.end) std::swap(record.start, record.end);
+    }
     out.records.push_back(record);
     return FlowRefusal::kNone;
   }

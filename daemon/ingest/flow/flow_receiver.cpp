@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "core/aligned.h"
 #include "daemon/ingest/flow/flow_json.h"
 
 namespace outlierd::ingest {
@@ -64,14 +65,14 @@ IpAddress address_of(const sockaddr_storage& from) {
 }  // namespace
 
 struct FlowReceiver::Buffers {
-  std::vector<std::byte> bytes = std::vector<std::byte>(kDatagrams * kDatagramBytes);
+  std::vector<std::byte, CacheLineAllocator<std::byte>> bytes;  // far apart: on huge pages
   std::array<mmsghdr, kDatagrams> messages{};
   std::array<iovec, kDatagrams> places{};
   std::array<sockaddr_storage, kDatagrams> senders{};
   std::string line;  // of JSON, with the padding its decoder needs
   FlowJsonDecoder json;
 
-  Buffers() {
+  Buffers() : bytes(kDatagrams * kDatagramBytes) {
     for (std::size_t k = 0; k < kDatagrams; ++k) {
       places[k] = {bytes.data() + k * kDatagramBytes, 65536};
       messages[k].msg_hdr.msg_iov = &places[k];
@@ -280,7 +281,9 @@ void FlowReceiver::bin(std::int64_t now) {
                .received = now,
                .export_time = batch_.export_time,
                .lost_records = batch_.lost_records,
-               .restarted = batch_.restarted},
+               .found_records = batch_.found_records,
+               .restarted = batch_.restarted,
+               .count_egress = options_.count_egress},
               batch_.records);
 }
 

@@ -29,6 +29,7 @@ struct FlowReceiverOptions {
   std::uint16_t port = 0;
   bool shared = false;  // with other receivers of the same address
   bool json = false;    // lines of JSON in the datagrams
+  bool count_egress = false;
   std::size_t receive_buffer = 4 << 20;
   std::vector<PrefixValue> exporters;  // who may send; empty: anyone
   FlowBinnerOptions binner = {};

@@ -78,6 +78,7 @@ constexpr JsonKey kNfdump[] = {
     {"bgp6_next_hop", Kind::kAddress, OUTLIERD_AT(bgp_next_hop)},
     {"first", Kind::kTimeText, OUTLIERD_AT(start)},
     {"last", Kind::kTimeText, OUTLIERD_AT(end)},
+    {"received", Kind::kTimeText, OUTLIERD_AT(end), 1},
     {"proto", Kind::kProtocolName, OUTLIERD_AT(protocol)},
     {"src_port", Kind::kNumber16, OUTLIERD_AT(source_port)},
     {"dst_port", Kind::kNumber16, OUTLIERD_AT(destination_port)},

@@ -77,6 +77,7 @@ std::optional<std::int64_t> parse_milliseconds(std::string_view text) {
   if (whole.size() == 19) whole += 'Z';
   const auto seconds = parse_time(whole);
   if (!seconds) return std::nullopt;
+  if (*seconds == 0 && milliseconds == 0) return -1;
   return *seconds * 1000 + milliseconds;
 }
 

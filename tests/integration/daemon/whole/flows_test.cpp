@@ -21,6 +21,7 @@
 #include "daemon/ctl/flow_simulation.h"
 #include "tests/support/daemon_process.h"
 #include "tests/support/http_client.h"
+#include "tests/support/line_client.h"
 #include "tests/support/temporary_directory.h"
 
 namespace outlierd {
@@ -249,6 +250,25 @@ TEST_F(FlowDaemon, LinesOfJsonArePostedAndABadOneIsNamed) {
   ASSERT_TRUE(bad);
   EXPECT_EQ(bad->status, 422);
   EXPECT_NE(bad->body.find("line 1"), std::string::npos) << bad->body;
+}
+
+TEST_F(FlowDaemon, AListenerOfJsonCountsEgressWhereItIsToldTo) {
+  const std::string all = networks("[bytes]");
+  daemon_.networks =
+      "flows: [{listen: 'tcp://127.0.0.1:0', protocol: json, count_egress: true}]\n" +
+      all.substr(std::string(kListener).size());
+  daemon_.start();
+  const auto line = [](EpochSeconds at, int direction) {
+    const std::string time = time_text(at).substr(0, 19);
+    return R"({"type":"FLOW","first":")" + time + R"(","last":")" + time +
+           R"(","in_packets":1,"in_bytes":7,"src4_addr":"10.0.0.1","dst4_addr":"10.0.1.1",)" +
+           R"("direction":)" + std::to_string(direction) + R"(,"ip4_router":"192.0.2.1"})" + "\n";
+  };
+  test::LineClient client = test::LineClient::tcp(flow_port());
+  client.send(line(kStart + 10, 0) + line(kStart + 20, 1) + line(kStart + 330, 0));
+  client.finish();
+  wait_for_slice(kStart);
+  EXPECT_EQ(observed(kStart), json::parse("[[0,14,0],[0,0,0],[0,0,0]]"));
 }
 
 // Two days to know what is usual, an attack in the last hour; each node a router of its own.

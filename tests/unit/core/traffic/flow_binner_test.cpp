@@ -72,10 +72,10 @@ TEST(FlowBinner, WhatLeavesTheNetworkIsNotCountedAgain) {
   const FlowHarvest harvest = binner.harvest();
   EXPECT_TRUE(harvest.bins.empty());
   EXPECT_EQ(harvest.exporters.at(0).egress_records, 1u);
-  FlowBinnerOptions probe = options();
+  FlowHeader probe = header();
   probe.count_egress = true;  // unless the exporter sees each packet only once
-  FlowBinner all(probe, three_nodes());
-  all.add(header(), {&record, 1});
+  FlowBinner all(options(), three_nodes());
+  all.add(probe, {&record, 1});
   EXPECT_EQ(cell(all.harvest(), kStart, 0, 1, 0), 100.0);
 }
 
@@ -144,6 +144,30 @@ TEST(FlowBinner, ManyExportersAreBounded) {
   EXPECT_EQ(harvest.exporters.size(), 11u);
   EXPECT_EQ(harvest.exporters.back().records, 990u);
   EXPECT_EQ(cell(harvest, kStart, 0, 1, 0), 100'000.0);  // all of them count
+}
+
+// Agents behind one address, a reload between them, and addresses beyond the limit, which are
+// counted together: each datagram goes by the rule of who made it.
+TEST(FlowBinner, TheRuleIsThatOfTheDatagramsOwnAgentOrExporter) {
+  NodeRules rules;
+  rules.prefixes = {{four(10, 0, 0, 0), 8, 2}};
+  for (std::uint32_t k = 0; k < 3; ++k)
+    rules.exporters.push_back({four(198, 51, 100, int(k)), std::nullopt, k});
+  const auto map = std::make_shared<const NodeMap>(rules);
+  FlowBinnerOptions few = options();
+  few.most_exporters = 1;
+  for (const bool relay : {true, false}) {
+    FlowBinner binner(few, map);
+    for (int k = 0; k < 3; ++k) {
+      FlowHeader from = header();
+      (relay ? from.agent : from.exporter) = four(198, 51, 100, k);
+      binner.add(from, std::vector{flow(in(0), in(1), kStart, kStart)});
+      binner.use_map(map);
+      binner.add(from, std::vector{flow(in(0), in(1), kStart, kStart)});
+    }
+    const FlowHarvest harvest = binner.harvest();
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(cell(harvest, kStart, k, 2, 0), 200.0) << k << relay;
+  }
 }
 
 // Against a sum per millisecond's share, record by record.

@@ -85,8 +85,10 @@ TEST_F(Loss, ADatagramThatWasOvertakenIsSaidToBe) {
   EXPECT_EQ(lost_at(five(120, 10)), 10u);
   EXPECT_EQ(lost_at(five(110, 10)), 0u);
   EXPECT_TRUE(batch.reordered);
+  EXPECT_EQ(batch.found_records, 10u);
   EXPECT_EQ(lost_at(five(130, 10)), 0u);
   EXPECT_FALSE(batch.reordered);
+  EXPECT_EQ(batch.found_records, 0u);
 }
 
 TEST_F(Loss, NumbersWrap) {

@@ -137,6 +137,41 @@ TEST_F(FlowJson, NfdumpIsRecognisedAndScaledAlready) {
   EXPECT_EQ(record.end, 1672531201000);
 }
 
+// As nfdump 1.7.1 wrote it of IPFIX that gives times since a start it does not tell.
+TEST_F(FlowJson, AFlowWithoutTimesOfNfdumpIsOfWhenItWasReceived) {
+  ASSERT_EQ(
+      decode(
+          R"({"type":"FLOW","sampled":0,"export_sysid":1,"first":"1970-01-01T00:00:00.000",)"
+          R"("last":"1970-01-01T00:00:00.000","received":"2026-11-17T04:15:49.498","in_packets":3,)"
+          R"("in_bytes":1000,"proto":6,"tcp_flags":"........","src_port":1234,"dst_port":443,"src_tos":0,)"
+          R"("src4_addr":"10.0.0.1","dst4_addr":"10.0.1.1","input_snmp":1,"output_snmp":2,"src_mask":0,)"
+          R"("dst_mask":0,"src_net":"","dst_net":"","fwd_status":0,"direction":0,"dst_tos":0,)"
+          R"("src_as":64500,"dst_as":64501,"ip4_router":"127.0.0.1","label":"<none>"})"),
+      FlowRefusal::kNone)
+      << decoder.problem();
+  const FlowRecord& record = batch.records.at(0);
+  EXPECT_EQ(record.start, -1);
+  EXPECT_EQ(record.end, 1794888949498);  // date -u -d '2026-11-17 04:15:49' +%s
+  EXPECT_EQ(record.bytes, 1000u);
+}
+
+// As nfdump 1.7.1 wrote it of softflowd's IPFIX.
+TEST_F(FlowJson, TimesOfNfdumpThatAreTheWrongWayRoundAreTurned) {
+  ASSERT_EQ(
+      decode(
+          R"({"type":"FLOW","sampled":0,"export_sysid":1,"first":"2026-11-17T03:55:29.856",)"
+          R"("last":"2026-11-17T03:55:10.049","received":"2026-11-17T04:07:41.874","in_packets":15,)"
+          R"("in_bytes":10452,"proto":17,"tcp_flags":"........","src_port":62382,"dst_port":443,)"
+          R"("src_tos":0,"src4_addr":"10.0.2.80","dst4_addr":"10.0.0.22","input_snmp":0,"output_snmp":0,)"
+          R"("src_mask":0,"dst_mask":0,"src_net":"","dst_net":"","fwd_status":0,"direction":1,)"
+          R"("dst_tos":0,"ip4_router":"127.0.0.1","label":"<none>"})"),
+      FlowRefusal::kNone)
+      << decoder.problem();
+  const FlowRecord& record = batch.records.at(0);
+  EXPECT_EQ(record.start, 1794887710049);  // date -u -d '2026-11-17 03:55:10' +%s
+  EXPECT_EQ(record.end, 1794887729856);
+}
+
 TEST_F(FlowJson, VflowIsRecognisedInBothVersions) {
   ASSERT_EQ(
       decode(
