@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <map>
+#include <system_error>
 #include <tuple>
 
 #include "config/document.h"
@@ -155,11 +155,11 @@ Loaded load_file(const std::filesystem::path& file) {
     return failed(0, 0, "cannot be read: it is a directory");
   errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) return failed(0, 0, std::string("cannot be read: ") + std::strerror(errno));
+  if (!in) return failed(0, 0, "cannot be read: " + std::generic_category().message(errno));
   // One byte more than is taken, so that a file without an end is noticed too.
   std::string text(kLargestFile + 1, '\0');
   in.read(text.data(), std::streamsize(text.size()));
-  if (in.bad()) return failed(0, 0, std::string("cannot be read: ") + std::strerror(errno));
+  if (in.bad()) return failed(0, 0, "cannot be read: " + std::generic_category().message(errno));
   text.resize(std::size_t(in.gcount()));
   return load_text(text);
 }

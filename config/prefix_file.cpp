@@ -63,7 +63,7 @@ tl::expected<std::vector<PrefixNode>, std::vector<std::string>> load_prefix_file
         path + ": cannot be read: " + std::generic_category().message(errno)});
   auto found = parse_prefix_file(text, nodes);
   if (!found)
-    for (std::string& problem : found.error()) problem = path + ":" + problem;
+    for (std::string& problem : found.error()) problem.insert(0, path + ":");
   return found;
 }
 

@@ -97,6 +97,7 @@ void read_flow_network(MapReader& map, const std::vector<NetworkConfig>& network
   }
   map.text("network", flow.network);
   std::vector<std::string> names;
+  names.reserve(networks.size());
   for (const NetworkConfig& network : networks) names.push_back(network.name);
   if (flow.network.empty() || std::find(names.begin(), names.end(), flow.network) != names.end())
     return;
