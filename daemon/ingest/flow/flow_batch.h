@@ -56,11 +56,11 @@ struct FlowBatch {
 
   // By the sequence number. It counts flows in v5, data records in IPFIX, datagrams in v9 and
   // sFlow: for the last two, lost_records is lost times the records a datagram had on average.
-  std::uint64_t lost = 0;          // missing before this datagram, in the protocol's unit
-  std::uint64_t lost_records = 0;  // the same in flow records, as well as can be said
+  std::uint64_t lost = 0;           // missing before this datagram, in the protocol's unit
+  std::uint64_t lost_records = 0;   // the same in flow records, as well as can be said
   bool reordered = false;           // came after a later one: it had been counted as lost,
   std::uint64_t found_records = 0;  // by so many records
-  bool restarted = false;          // the exporter began anew: nothing can be said about loss
+  bool restarted = false;           // the exporter began anew: nothing can be said about loss
 
   // What was not a flow record.
   std::uint32_t templates = 0;  // defined, or defined again
