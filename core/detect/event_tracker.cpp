@@ -189,8 +189,10 @@ void EventTracker::describe(OpenEvent& open) const {
 }
 
 // FNV-1a over names, so that the id does not depend on the order of the nodes.
-std::string EventTracker::id_of(EpochSeconds opened, std::vector<std::uint32_t> cells) const {
+std::string EventTracker::id_of(EpochSeconds opened,
+                                const std::vector<std::uint32_t>& cells) const {
   std::vector<std::string> names;
+  names.reserve(cells.size());
   for (std::uint32_t cell : cells)
     names.push_back(network_.nodes[row_of(cell)] + '\x1f' + network_.nodes[column_of(cell)] +
                     '\x1f' + network_.metrics[cell % network_.metrics.size()]);

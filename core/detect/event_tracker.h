@@ -70,7 +70,7 @@ class EventTracker {
   void add_companions(OpenEvent& open, std::span<const std::uint32_t> flagged,
                       const ScoredSlice& slice);
   void describe(OpenEvent& open) const;
-  std::string id_of(EpochSeconds opened, std::vector<std::uint32_t> cells) const;
+  std::string id_of(EpochSeconds opened, const std::vector<std::uint32_t>& cells) const;
   void watch(const ScoredSlice& slice, const EventOfRoot& event_of_root, std::size_t known);
   void follow_pending(const ScoredSlice& slice, const EventOfRoot& event_of_root,
                       std::size_t known);

@@ -33,7 +33,8 @@ std::vector<ModelComponent::Node> strongest(const std::vector<double>& loadings)
 
 }  // namespace
 
-LowRankView::LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds)
+LowRankView::LowRankView(const SliceShape& shape, const model::FactorizerOptions& options,
+                         int bin_seconds)
     : shape_(shape),
       factorizer_(shape, slow(options)),
       bins_a_mean_(std::clamp(kDaySeconds / options.window / bin_seconds, 1, 255)),

@@ -19,7 +19,7 @@ namespace outlierd::detect {
 
 class LowRankView {
  public:
-  LowRankView(SliceShape shape, const model::FactorizerOptions& options, int bin_seconds);
+  LowRankView(const SliceShape& shape, const model::FactorizerOptions& options, int bin_seconds);
 
   // Sets a slice against the factors. Then, on any threads, expect() of all cells and
   // learn_noise().

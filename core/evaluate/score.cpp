@@ -60,7 +60,7 @@ double threshold_for(std::span<const double> peaks, double budget, long bins_an_
   return best;
 }
 
-double area_under_curve(std::vector<double> positives, std::vector<double> negatives) {
+double area_under_curve(const std::vector<double>& positives, std::vector<double> negatives) {
   std::sort(negatives.begin(), negatives.end());
   double wins = 0.0;
   for (double positive : positives) {

@@ -40,7 +40,7 @@ struct Magnitudes {
 // Alarms that peaks, one a bin, cost at a threshold.
 long alarms(std::span<const double> peaks, double threshold, long bins_an_hour);
 double threshold_for(std::span<const double> peaks, double budget, long bins_an_hour);
-double area_under_curve(std::vector<double> positives, std::vector<double> negatives);
+double area_under_curve(const std::vector<double>& positives, std::vector<double> negatives);
 
 struct EventOutcome {
   std::string kind;

@@ -205,16 +205,16 @@ std::map<std::string, Variant> detection_ablations(const baselines::MethodOption
     variants[name] = std::move(variant);
   };
   add("outlierd, no share gate", [](PipelineOptions& o) { o.detection.minimum_share = 1e-9; });
-  for (const auto& [name, part] : {std::pair{"factorization", detect::Part::kLowRank},
-                                   std::pair{"daily profile", detect::Part::kDaily},
-                                   std::pair{"cells together", detect::Part::kTogether},
-                                   std::pair{"volumes of rows and columns", detect::Part::kVolumes},
-                                   std::pair{"shares", detect::Part::kShares},
-                                   std::pair{"longer horizons of cells", detect::Part::kLonger},
-                                   std::pair{"shifts", detect::Part::kShifts},
-                                   std::pair{"calm at restless times of day", detect::Part::kCalm},
-                                   std::pair{"usual range", detect::Part::kRange},
-                                   std::pair{"news", detect::Part::kNews}})
+  for (const auto& [name, part] :
+       {std::pair{"factorization", detect::Part::kLowRank},
+        std::pair{"daily profile", detect::Part::kDaily},
+        std::pair{"cells together", detect::Part::kTogether},
+        std::pair{"volumes of rows and columns", detect::Part::kVolumes},
+        std::pair{"shares", detect::Part::kShares},
+        std::pair{"longer horizons of cells", detect::Part::kLonger},
+        std::pair{"shifts", detect::Part::kShifts},
+        std::pair{"calm at restless times of day", detect::Part::kCalm},
+        std::pair{"usual range", detect::Part::kRange}, std::pair{"news", detect::Part::kNews}})
     add(std::string("outlierd, no ") + name,
         [without = detect::PartsLeftOut(part)](PipelineOptions& o) {
           o.detection.without = without;
