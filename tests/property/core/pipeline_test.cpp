@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -76,7 +77,7 @@ TEST(PipelineProperty, TheUnitOfTheDataChangesNoDecision) {
   // 2^40: float and double scale exactly; 1e-7: up to rounding, which may tip a cell at the edge.
   const auto large = reports(network, stream(network, 3, 0x1p40));
   const auto small = reports(network, stream(network, 3, 1e-7));
-  int decisions = 0;
+  int decisions = 0, scores = 0, tipped = 0;
   for (int bin = 0; bin < kBins; ++bin) {
     EXPECT_EQ(one[bin].anomalies.size(), large[bin].anomalies.size()) << bin;
     EXPECT_EQ(one[bin].anomalies.size(), small[bin].anomalies.size()) << bin;
@@ -84,11 +85,19 @@ TEST(PipelineProperty, TheUnitOfTheDataChangesNoDecision) {
     for (std::size_t cell = 0; cell < one[bin].score.size(); ++cell)
       if (!std::isnan(one[bin].score[cell])) {
         EXPECT_NEAR(one[bin].score[cell], large[bin].score[cell], 0.02f) << bin;
-        // A quantile moves a step this way or that, the profile is kept to .2%.
-        EXPECT_NEAR(one[bin].score[cell], small[bin].score[cell], 0.3f) << bin;
+        ++scores;
+        // A quantile moves a step this way or that, the profile is kept to .2%; and a score at the
+        // edge of what is news counts in full or four fifths.
+        const float a = one[bin].score[cell], b = small[bin].score[cell];
+        if (std::abs(a - b) <= 0.3f) continue;
+        ++tipped;
+        EXPECT_NEAR(std::min(std::abs(a), std::abs(b)), 0.8f * std::max(std::abs(a), std::abs(b)),
+                    0.3f)
+            << bin;
       }
   }
   EXPECT_GT(decisions, 3);
+  EXPECT_LT(tipped, scores / 1000);
 }
 
 TEST(PipelineProperty, RelabellingNodesPermutesTheReport) {
