@@ -24,7 +24,7 @@ ctest --preset asan -j "$(nproc)" --output-on-failure
 step "thread sanitizer"
 cmake --preset tsan -DOUTLIERD_BENCH=OFF >/dev/null
 cmake --build --preset tsan --target outlierd_thread_tests
-ctest --preset tsan --output-on-failure
+ctest --preset tsan -j "$(nproc)" --output-on-failure
 
 step "all tests"
 for program in build/release/tests/*_test build/release/tests/*_tests; do "$program" --gtest_list_tests; done |

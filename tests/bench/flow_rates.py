@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""flow_rates.py BUILD [RATE...]: outlierd, nfcapd and nfacctd take the same NetFlow v9 (28 records a datagram, loopback, 4 MB buffer) in one
+"""flow_rates.py [--nodes 12] BUILD [RATE...]: outlierd, nfcapd and nfacctd take the same NetFlow v9 (28 records a datagram, loopback, 4 MB buffer) in one
 run; for each the CPU time a record (from /proc) and what share of the records was lost, at each rate (records a second).
 Needs the packages nfdump and pmacct; what is missing is left out."""
+import argparse
 import json
 import os
 import pathlib
@@ -9,14 +10,17 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 
-build = pathlib.Path(sys.argv[1]).resolve()
-rates = [float(rate) for rate in sys.argv[2:]] or [100e3, 500e3, 1e6, 2e6, 3e6]
-SECONDS, NODES, PREFIXES, BUFFER = 5, 12, 500_000, 4 << 20
+command = argparse.ArgumentParser(description=__doc__)
+command.add_argument("--nodes", type=int, default=12)
+command.add_argument("build")
+command.add_argument("rates", type=float, nargs="*", default=[100e3, 500e3, 1e6, 2e6, 3e6])
+asked = command.parse_args()
+build, rates = pathlib.Path(asked.build).resolve(), asked.rates
+SECONDS, NODES, PREFIXES, BUFFER = 5, asked.nodes, 500_000, 4 << 20
 TICK = os.sysconf("SC_CLK_TCK")
 
 
