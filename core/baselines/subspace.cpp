@@ -10,8 +10,8 @@ namespace {
 using FloatMatrix = Eigen::MatrixXf;
 using FloatVector = Eigen::VectorXf;
 
-constexpr int kCovarianceDays = 7;  // of covariance
-constexpr int kComponents = 10;     // of the normal subspace
+constexpr int kCovarianceDays = 7;
+constexpr int kComponents = 10;  // of the normal subspace
 constexpr double kRefitsPerDay = 4.0;
 constexpr double kFirstFitDays = 0.5;
 

@@ -10,7 +10,7 @@ namespace {
 constexpr int kDay = 86400;
 constexpr int kFirstDays = 2;
 constexpr float kDayWeight = 0.25f;
-constexpr double kCountedShare = 0.1;  // the share of the cells that counts
+constexpr double kCountedShare = 0.1;  // of the cells, the highest
 constexpr float kExponent = 0.5f;
 constexpr float kStep = 0.05f;  // of the histogram
 constexpr std::size_t kSteps = 200;
